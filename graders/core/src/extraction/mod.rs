@@ -1,0 +1,1 @@
+//! Answer extraction: from a completion to the span that is its answer.

@@ -1,0 +1,76 @@
+//! Content hashes: the name of a body, a task or a completion is what it contains.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A BLAKE3 hash of some content, 32 bytes, written in lower-case hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// The hash of `content`.
+    #[must_use]
+    pub fn of(content: &[u8]) -> Self {
+        Self(*blake3::hash(content).as_bytes())
+    }
+
+    /// The hash of several parts, each framed by its length so that no two lists of parts share one encoding.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// The 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A hash read back from storage; `None` unless there are exactly 32 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.0 {
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_framed() {
+        assert_ne!(
+            Hash::of_parts(&[b"ab", b"c"]),
+            Hash::of_parts(&[b"a", b"bc"])
+        );
+    }
+
+    #[test]
+    fn bytes_round_trip() {
+        let hash = Hash::of(b"body");
+        assert_eq!(Hash::from_bytes(hash.as_bytes()), Some(hash));
+        assert_eq!(Hash::from_bytes(b"short"), None);
+        assert_eq!(hash.to_string().len(), 64);
+    }
+}

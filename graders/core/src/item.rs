@@ -1,0 +1,195 @@
+//! One completion with what its grader may look at.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Hash, Measure};
+
+/// One message of a chat, as trainers send it. Fields the service does not read are kept for the graders that do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// `system`, `user`, `assistant` or `tool`.
+    pub role: String,
+    /// A string, an array of parts, or null beside tool calls.
+    #[serde(default)]
+    pub content: Value,
+    /// `tool_calls`, `reasoning_content`, `name` and whatever else came.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+impl Message {
+    /// The text parts, joined. Images and other parts count for nothing.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => parts
+                .iter()
+                .filter_map(part_text)
+                .collect::<Vec<_>>()
+                .concat(),
+            _ => String::new(),
+        }
+    }
+}
+
+fn part_text(part: &Value) -> Option<&str> {
+    part.as_str()
+        .or_else(|| part.get("text").and_then(Value::as_str))
+}
+
+/// What the model wrote: plain text or a list of messages. Prompts have the same two shapes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Completion {
+    /// Plain text.
+    Text(Arc<str>),
+    /// A list of messages.
+    Messages(Arc<[Message]>),
+}
+
+impl Completion {
+    /// What a text grader reads: the text itself, or the text parts of the last assistant message, joined.
+    /// `reasoning_content` and tool messages never count.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Messages(messages) => messages
+                .iter()
+                .rev()
+                .find(|message| message.role == "assistant")
+                .map(|message| Cow::Owned(message.text()))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Size in bytes: of the text, or of the messages as JSON.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Messages(_) => self.to_body().len(),
+        }
+    }
+
+    /// How the completion is stored: the text itself, or the messages as a JSON array.
+    #[must_use]
+    pub fn to_body(&self) -> Cow<'_, [u8]> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text.as_bytes()),
+            // Messages came from JSON, so they go back into it.
+            Self::Messages(messages) => {
+                Cow::Owned(serde_json::to_vec(messages).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Its content as a name. A text and the messages it might spell have different names.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        match self {
+            Self::Text(text) => Hash::of(text.as_bytes()),
+            Self::Messages(_) => Hash::of_parts(&[b"messages", &self.to_body()]),
+        }
+    }
+}
+
+/// Facts the trainer sends along. Known keys have meaning; other keys are kept as they came.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Length of the completion in tokens; reported as the measure `tokens`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The completion was cut at the length limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// The prompt ended inside `<think>`, so the completion starts as reasoning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub think_open: bool,
+    /// Everything else.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+impl Meta {
+    /// The measures the facts carry, beside those of the grader.
+    pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
+        self.tokens.into_iter().filter_map(|tokens| {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "token counts are far below 2^53"
+            )]
+            Measure::new(tokens as f64)
+                .ok()
+                .map(|measure| ("tokens", measure))
+        })
+    }
+}
+
+/// What a grader is handed: one completion and the facts around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The prompt, when the trainer sent it.
+    pub prompt: Option<Completion>,
+    /// The completion to grade.
+    pub completion: Completion,
+    /// Facts sent along.
+    pub meta: Meta,
+}
+
+impl Item {
+    /// An item of plain text without prompt or facts.
+    #[must_use]
+    pub fn text(completion: &str) -> Self {
+        Self {
+            prompt: None,
+            completion: Completion::Text(completion.into()),
+            meta: Meta::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(json: &str) -> Completion {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn only_the_last_assistant_message_counts() {
+        let completion = messages(
+            r#"[{"role":"assistant","content":"first"},
+                {"role":"assistant","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}],
+                 "reasoning_content":"hidden"},
+                {"role":"tool","content":"9"}]"#,
+        );
+        assert_eq!(completion.text(), "ab");
+    }
+
+    #[test]
+    fn messages_round_trip_with_unknown_fields() {
+        let completion =
+            messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
+        let body = completion.to_body().into_owned();
+        assert_eq!(
+            serde_json::from_slice::<Completion>(&body).unwrap(),
+            completion
+        );
+        assert_eq!(completion.text(), "");
+    }
+
+    #[test]
+    fn a_text_never_shares_a_name_with_messages() {
+        let completion = messages(r#"[{"role":"assistant","content":"x"}]"#);
+        let body = String::from_utf8(completion.to_body().into_owned()).unwrap();
+        assert_ne!(Completion::Text(body.into()).hash(), completion.hash());
+    }
+}

@@ -1,0 +1,39 @@
+//! Owns the words and types every crate of Assay speaks: items, tasks, outcomes, scores, the grader and store traits, answer
+//! extraction. Owns no grader, no thread, no socket and no database.
+//!
+//! The types carry the rules of the service:
+//!
+//! - [`Score`] and [`Reward`] refuse numbers outside their range, so a reward is always finite;
+//! - an [`Outcome`] that is not `Graded` holds a [`Fault`] and no number, so a failure of ours can never become a reward of 0;
+//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many completions share it.
+
+pub mod clock;
+pub mod error;
+pub mod evidence;
+pub mod extraction;
+pub mod grader;
+pub mod hash;
+pub mod item;
+pub mod number;
+pub mod outcome;
+pub mod record;
+pub mod spec;
+pub mod store;
+pub mod table;
+pub mod task;
+
+pub use clock::{BatchId, GradeId};
+pub use clock::{Clock, Ids, SystemClock};
+pub use error::ErrorCode;
+pub use evidence::Evidence;
+pub use grader::{
+    BoxFuture, CancelFlag, Checked, GradeContext, Grader, PrepareContext, Prepared, PureGrader,
+    TaskError,
+};
+pub use hash::Hash;
+pub use item::{Completion, Item, Message, Meta};
+pub use number::{Measure, OutOfRange, Reward, Score};
+pub use outcome::{Component, Fault, Grade, Outcome, Verdict};
+pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
+pub use table::GraderTable;
+pub use task::{RawJson, Task, TaskKind};

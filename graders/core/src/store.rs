@@ -1,0 +1,178 @@
+//! The record's two sides: writing that is durable before it answers, and reading what was written.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::grader::BoxFuture;
+use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use crate::{Hash, clock::GradeId};
+
+/// The record cannot be read or written now.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The medium failed or is full.
+    #[error("the record is unavailable: {0}")]
+    Unavailable(String),
+    /// What was read does not fit its type.
+    #[error("the record is inconsistent: {0}")]
+    Inconsistent(String),
+}
+
+/// The durable side.
+pub trait Recorder: Send + Sync {
+    /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and every read sees it.
+    ///
+    /// Appending a grade whose id is already there changes nothing: sent again, a batch is not written twice.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: nothing of the entry may be relied on.
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Stops taking entries and brings all taken ones into the database.
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+}
+
+/// Which grades to list. Every field narrows; `None` does not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GradeFilter {
+    /// Exact name of the run.
+    pub run: Option<String>,
+    /// Exact step.
+    pub step: Option<i64>,
+    /// Exact name of the grader.
+    pub grader: Option<String>,
+    /// Exact channel.
+    pub channel: Option<String>,
+    /// Exact outcome word.
+    pub outcome: Option<String>,
+    /// Exact verdict.
+    pub verdict: Option<String>,
+    /// Exact batch.
+    pub batch: Option<crate::clock::BatchId>,
+    /// Exact id of the item, as sent.
+    pub item: Option<String>,
+    /// Exact group, as sent.
+    pub group: Option<String>,
+    /// Smallest score, inclusive.
+    pub score_min: Option<f64>,
+    /// Largest score, inclusive.
+    pub score_max: Option<f64>,
+    /// Earliest time, inclusive, in microseconds since the Unix epoch.
+    pub since_us: Option<i64>,
+    /// Latest time, exclusive, in microseconds since the Unix epoch.
+    pub until_us: Option<i64>,
+}
+
+impl GradeFilter {
+    /// Whether `grade` is one of those the filter keeps: the definition every database query is held to.
+    #[must_use]
+    pub fn keeps(&self, grade: &GradeRecord) -> bool {
+        fn same<T: PartialEq>(wanted: Option<&T>, got: Option<&T>) -> bool {
+            wanted.is_none_or(|wanted| Some(wanted) == got)
+        }
+        self.run
+            .as_deref()
+            .is_none_or(|run| grade.run.as_deref() == Some(run))
+            && same(self.step.as_ref(), grade.step.as_ref())
+            && same(self.grader.as_ref(), Some(&grade.grader))
+            && same(self.channel.as_ref(), Some(&grade.channel))
+            && same(self.outcome.as_ref(), Some(&grade.outcome))
+            && same(self.verdict.as_ref(), grade.verdict.as_ref())
+            && same(self.batch.as_ref(), Some(&grade.batch))
+            && same(self.item.as_ref(), grade.item.as_ref())
+            && same(self.group.as_ref(), grade.group.as_ref())
+            && self
+                .score_min
+                .is_none_or(|min| grade.score.is_some_and(|score| score >= min))
+            && self
+                .score_max
+                .is_none_or(|max| grade.score.is_some_and(|score| score <= max))
+            && self.since_us.is_none_or(|since| grade.time_us >= since)
+            && self.until_us.is_none_or(|until| grade.time_us < until)
+    }
+}
+
+/// A page of grades, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GradePage {
+    /// The rows.
+    pub grades: Vec<GradeRecord>,
+    /// Where the next page starts: pass it as `before`. `None` on the last page.
+    pub next: Option<GradeId>,
+}
+
+/// One training run, summed up over its grades.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Name of the run.
+    pub run: String,
+    /// Grades of all steps.
+    pub grades: u64,
+    /// Of those, graded.
+    pub graded: u64,
+    /// Of those, ungradable.
+    pub ungradable: u64,
+    /// Of those, failed.
+    pub failed: u64,
+    /// Of the graded, passed.
+    pub passed: u64,
+    /// Mean score of the graded; `None` without any.
+    pub mean_score: Option<f64>,
+    /// Highest step seen.
+    pub last_step: Option<i64>,
+    /// First grade, in microseconds since the Unix epoch.
+    pub first_us: i64,
+    /// Last grade, in microseconds since the Unix epoch.
+    pub last_us: i64,
+}
+
+/// The reading side. Every read sees all that [`Recorder::record`] answered for, whether it has reached the database or not.
+pub trait Reader: Send + Sync {
+    /// One grade.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>>;
+
+    /// Grades the filter keeps, newest id first, those below `before`, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn grades<'a>(
+        &'a self,
+        filter: &'a GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<GradePage, StoreError>>;
+
+    /// Runs, the last used first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
+
+    /// A body by its name.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>>;
+
+    /// The claim under an idempotency key, if it is younger than a day.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn claim<'a>(&'a self, key: &'a RequestKey)
+    -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
+
+    /// Whether reading works now; the message says why not.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+}
+
+/// Both sides in one.
+pub trait Store: Recorder + Reader {}
+
+impl<S: Recorder + Reader> Store for S {}

@@ -1,0 +1,56 @@
+//! The graders a node has, by name. The table itself is written down in one place, in `assay-node`.
+
+use std::sync::Arc;
+
+use crate::{ErrorCode, Grader, Task, TaskError};
+
+/// The graders of a node in the order they are shown.
+#[derive(Clone)]
+pub struct GraderTable(Arc<[Arc<dyn Grader>]>);
+
+impl GraderTable {
+    /// A table of these graders.
+    ///
+    /// # Panics
+    /// When two graders have one name: the table is written by hand, and a start that fails shows the slip at once.
+    #[must_use]
+    pub fn new(graders: Vec<Arc<dyn Grader>>) -> Self {
+        for (at, grader) in graders.iter().enumerate() {
+            let name = grader.spec().name;
+            assert!(
+                graders[..at].iter().all(|other| other.spec().name != name),
+                "two graders are named `{name}`"
+            );
+        }
+        Self(graders.into())
+    }
+
+    /// The grader of a task.
+    ///
+    /// # Errors
+    /// [`ErrorCode::UnknownGrader`], with the names there are.
+    pub fn get(&self, task: &Task) -> Result<&Arc<dyn Grader>, TaskError> {
+        self.by_name(task.kind.as_str()).ok_or_else(|| {
+            let known = self
+                .iter()
+                .map(|grader| format!("`{}`", grader.spec().name));
+            let message = format!(
+                "no grader is named `{}`; this node has {}",
+                task.kind,
+                known.collect::<Vec<_>>().join(", ")
+            );
+            TaskError::new(ErrorCode::UnknownGrader, "/type", message)
+        })
+    }
+
+    /// The grader of this name.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<&Arc<dyn Grader>> {
+        self.iter().find(|grader| grader.spec().name == name)
+    }
+
+    /// All graders, in table order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Grader>> {
+        self.0.iter()
+    }
+}

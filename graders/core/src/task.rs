@@ -1,0 +1,240 @@
+//! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs` reads the body.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::{ErrorCode, Hash, TaskError};
+
+/// Deepest nesting of arrays and objects a task may have. Beyond it reading would have to recurse without a bound.
+pub const MAX_DEPTH: usize = 100;
+
+/// The name of a grader, as it stands in a task's `type`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskKind(Arc<str>);
+
+impl TaskKind {
+    /// Wraps a name; whether a grader of that name exists is the table's knowledge.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TaskKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A JSON text kept as it was written, insignificant white space removed. Numbers keep their digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RawJson(Arc<str>);
+
+impl RawJson {
+    /// Removes insignificant white space and checks the depth of nesting.
+    ///
+    /// The result is the identity of a task: same text, same hash. Keys are not sorted, so that `{"a":1,"b":2}` and
+    /// `{"b":2,"a":1}` are prepared apart, which costs time and never a wrong answer.
+    ///
+    /// # Errors
+    /// [`TaskError`] with [`ErrorCode::TooDeep`] beyond [`MAX_DEPTH`].
+    pub fn compact(raw: &RawValue) -> Result<Self, TaskError> {
+        let text = raw.get();
+        let mut compact = String::with_capacity(text.len());
+        let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+        let mut kept_from = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if in_string {
+                match byte {
+                    _ if escaped => escaped = false,
+                    b'\\' => escaped = true,
+                    b'"' => in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => in_string = true,
+                b'{' | b'[' => {
+                    depth += 1;
+                    if depth > MAX_DEPTH {
+                        return Err(TaskError::new(
+                            ErrorCode::TooDeep,
+                            "",
+                            format!("the task nests deeper than {MAX_DEPTH} levels; flatten it"),
+                        ));
+                    }
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                b' ' | b'\t' | b'\n' | b'\r' => {
+                    compact.push_str(&text[kept_from..at]);
+                    kept_from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        compact.push_str(&text[kept_from..]);
+        Ok(Self(compact.into()))
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One task: a grader's name and the JSON object it stands in, `type` included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Which grader reads the body.
+    pub kind: TaskKind,
+    /// The whole task object.
+    pub body: RawJson,
+    hash: Hash,
+}
+
+impl Task {
+    /// Reads a task object: finds `type`, keeps the rest unread.
+    ///
+    /// # Errors
+    /// [`TaskError`] when the value is no object, has no string `type`, or nests too deep.
+    pub fn from_raw(raw: &RawValue) -> Result<Self, TaskError> {
+        #[derive(Deserialize)]
+        struct Head {
+            r#type: String,
+        }
+        let body = RawJson::compact(raw)?;
+        let head: Head = serde_json::from_str(body.get()).map_err(|error| {
+            let reason = if error.to_string().starts_with("missing field") {
+                "a task is an object with a `type`, the name of its grader"
+            } else {
+                "a task is an object whose `type` is a string, the name of its grader"
+            };
+            TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
+        })?;
+        let hash = Hash::of(body.get().as_bytes());
+        Ok(Self {
+            kind: TaskKind::new(&head.r#type),
+            body,
+            hash,
+        })
+    }
+
+    /// Reads a task from JSON text; see [`Task::from_raw`].
+    ///
+    /// # Errors
+    /// As [`Task::from_raw`], and for text that is not JSON.
+    pub fn from_json(text: &str) -> Result<Self, TaskError> {
+        let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+            TaskError::new(
+                ErrorCode::InvalidTask,
+                "",
+                format!("the task is not JSON: {error}"),
+            )
+        })?;
+        Self::from_raw(raw)
+    }
+
+    /// What the task contains, as a name: equal hashes are equal tasks.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// Reads the body into the grader's own shape, the `type` key put aside first.
+    ///
+    /// Shapes use `#[serde(deny_unknown_fields)]`: a typo in a task changes grades, so it is refused.
+    ///
+    /// # Errors
+    /// [`TaskError`] that names the field by a JSON pointer relative to the task.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
+        let invalid = |error: &serde_json::Error, pointer: String| {
+            TaskError::new(
+                ErrorCode::InvalidTask,
+                &pointer,
+                without_position(&error.to_string()),
+            )
+        };
+        let mut fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(self.body.get())
+                .map_err(|error| invalid(&error, String::new()))?;
+        fields.remove("type");
+        let keys: Vec<String> = fields.keys().cloned().collect();
+        serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| {
+            let message = error.to_string();
+            let pointer = keys
+                .iter()
+                .find(|key| message.contains(&format!("`{key}`")));
+            invalid(
+                &error,
+                pointer.map(|key| format!("/{key}")).unwrap_or_default(),
+            )
+        })
+    }
+}
+
+/// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.
+fn without_position(message: &str) -> String {
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(message)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Shape {
+        answer: String,
+    }
+
+    #[test]
+    fn white_space_is_not_identity() {
+        let spaced = Task::from_json("{ \"type\" : \"math\",\n\t\"answer\": \"a b\" }").unwrap();
+        let tight = Task::from_json("{\"type\":\"math\",\"answer\":\"a b\"}").unwrap();
+        assert_eq!(spaced.hash(), tight.hash());
+        assert_eq!(tight.parse::<Shape>().unwrap().answer, "a b");
+    }
+
+    #[test]
+    fn escaped_quotes_do_not_end_a_string() {
+        let task = Task::from_json(r#"{"type":"math","answer":"a \" { [ b"}"#).unwrap();
+        assert_eq!(task.parse::<Shape>().unwrap().answer, "a \" { [ b");
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let task = Task::from_json(r#"{"type":"math","answer":"1","tolerence":1}"#).unwrap();
+        let error = task.parse::<Shape>().unwrap_err();
+        assert_eq!(error.pointer, "/tolerence");
+        assert!(
+            error.message.contains("unknown field `tolerence`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = format!(
+            "{{\"type\":\"math\",\"answer\":{}1{}}}",
+            "[".repeat(5000),
+            "]".repeat(5000)
+        );
+        assert_eq!(Task::from_json(&deep).unwrap_err().code, ErrorCode::TooDeep);
+    }
+}
