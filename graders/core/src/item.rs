@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{Hash, Measure};
@@ -44,13 +46,42 @@ fn part_text(part: &Value) -> Option<&str> {
 }
 
 /// What the model wrote: plain text or a list of messages. Prompts have the same two shapes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Completion {
     /// Plain text.
     Text(Arc<str>),
     /// A list of messages.
     Messages(Arc<[Message]>),
+}
+
+/// Written by hand: the derive for untagged enums would copy every text twice and report no reason.
+impl<'de> Deserialize<'de> for Completion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrMessages;
+
+        impl<'de> Visitor<'de> for TextOrMessages {
+            type Value = Completion;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an array of messages")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Completion, E> {
+                Ok(Completion::Text(text.into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Completion, A::Error> {
+                let mut messages = Vec::new();
+                while let Some(message) = seq.next_element()? {
+                    messages.push(message);
+                }
+                Ok(Completion::Messages(messages.into()))
+            }
+        }
+
+        deserializer.deserialize_any(TextOrMessages)
+    }
 }
 
 impl Completion {

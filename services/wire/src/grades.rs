@@ -1,0 +1,325 @@
+//! The record as JSON: grades, runs, graders.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use assay_core::record::GradeRecord;
+use assay_core::spec::Spec;
+use assay_core::store::RunSummary;
+
+/// One row of the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GradeBody {
+    /// Id of the grade, a ULID.
+    pub grade: String,
+    /// Id of its batch.
+    pub batch: String,
+    /// Position in its batch, from 0.
+    pub position: u32,
+    /// Who sent it.
+    pub caller: String,
+    /// Name of the run, as sent.
+    pub run: Option<String>,
+    /// Step of the run, as sent.
+    pub step: Option<i64>,
+    /// The item's id, as sent.
+    pub id: Option<String>,
+    /// The item's group, as sent.
+    pub group: Option<String>,
+    /// Name under which the prompt's history is kept.
+    pub prompt_key: Option<String>,
+    /// Grader and task family.
+    pub channel: String,
+    /// Grader and version.
+    pub grader: String,
+    /// Hash of the task's body.
+    pub task_hash: String,
+    /// Hash of the completion's body.
+    pub completion_hash: String,
+    /// Hash of the prompt's body.
+    pub prompt_hash: Option<String>,
+    /// Name of the policy.
+    pub policy: String,
+    /// `graded`, `ungradable` or `failed`.
+    pub outcome: String,
+    /// Reason code, when graded.
+    pub verdict: Option<String>,
+    /// Whether the verdict is a pass.
+    pub pass: Option<bool>,
+    /// Correctness in \[0, 1\].
+    pub score: Option<f64>,
+    /// The reward.
+    pub reward: Option<f64>,
+    /// Checks and nested tasks.
+    #[schema(value_type = Vec<Object>)]
+    pub components: Value,
+    /// Scores of steps.
+    #[schema(value_type = Vec<f64>)]
+    pub steps: Value,
+    /// Other numbers, by name.
+    #[schema(value_type = Object)]
+    pub measures: Value,
+    /// Facts behind the verdict.
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Value,
+    /// Why there is no score.
+    #[schema(value_type = Option<Object>)]
+    pub error: Value,
+    /// Facts sent along.
+    #[schema(value_type = Object)]
+    pub meta: Value,
+    /// Whether grading again gives the same verdict.
+    pub deterministic: bool,
+    /// Whether the outcome came from the result cache.
+    pub cached: bool,
+    /// Microseconds from admission until a worker took the item.
+    pub queue_us: u64,
+    /// Microseconds the grading itself took.
+    pub grade_us: u64,
+    /// Deterministic cost in the grader's unit.
+    pub work: u64,
+    /// When it was graded, in microseconds since the Unix epoch.
+    pub time_us: i64,
+}
+
+impl From<&GradeRecord> for GradeBody {
+    fn from(record: &GradeRecord) -> Self {
+        // What the service wrote is JSON; a damaged text shows as null rather than hiding the row.
+        let json = |text: &Option<String>, absent: fn() -> Value| {
+            text.as_deref()
+                .map_or_else(absent, |text| serde_json::from_str(text).unwrap_or(Value::Null))
+        };
+        Self {
+            grade: record.grade.to_string(),
+            batch: record.batch.to_string(),
+            position: record.position,
+            caller: record.caller.to_string(),
+            run: record.run.as_deref().map(str::to_owned),
+            step: record.step,
+            id: record.item.clone(),
+            group: record.group.clone(),
+            prompt_key: record.prompt_key.clone(),
+            channel: record.channel.clone(),
+            grader: format!("{}@{}", record.grader, record.grader_version),
+            task_hash: record.task_hash.to_string(),
+            completion_hash: record.completion_hash.to_string(),
+            prompt_hash: record.prompt_hash.map(|hash| hash.to_string()),
+            policy: record.policy.to_string(),
+            outcome: record.outcome.clone(),
+            verdict: record.verdict.clone(),
+            pass: record.pass,
+            score: record.score,
+            reward: record.reward,
+            components: json(&record.components_json, || Value::Array(Vec::new())),
+            steps: json(&record.steps_json, || Value::Array(Vec::new())),
+            measures: json(&record.measures_json, || Value::Object(serde_json::Map::new())),
+            evidence: json(&record.evidence_json, || Value::Null),
+            error: json(&record.error_json, || Value::Null),
+            meta: json(&record.meta_json, || Value::Object(serde_json::Map::new())),
+            deterministic: record.deterministic,
+            cached: record.cached,
+            queue_us: record.queue_us,
+            grade_us: record.grade_us,
+            work: record.work,
+            time_us: record.time_us,
+        }
+    }
+}
+
+/// One grade with the bodies it was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GradeDetail {
+    /// The row.
+    #[serde(flatten)]
+    pub row: GradeBody,
+    /// The task; null when the record does not keep it any more.
+    #[schema(value_type = Option<Object>)]
+    pub task: Value,
+    /// The checks beside it.
+    #[schema(value_type = Object)]
+    pub checks: Value,
+    /// The prompt, a string or messages; null when there was none.
+    #[schema(value_type = Option<Object>)]
+    pub prompt: Value,
+    /// The completion, a string or messages; null when the record does not keep it any more.
+    #[schema(value_type = Option<Object>)]
+    pub completion: Value,
+}
+
+/// A page of grades, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GradesBody {
+    /// The rows.
+    pub grades: Vec<GradeBody>,
+    /// Pass it as `before` to get the next page; null on the last one.
+    pub next: Option<String>,
+}
+
+/// One training run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunBody {
+    /// Name.
+    pub run: String,
+    /// Grades of all steps.
+    pub grades: u64,
+    /// Of those, graded.
+    pub graded: u64,
+    /// Of those, ungradable.
+    pub ungradable: u64,
+    /// Of those, failed.
+    pub failed: u64,
+    /// Of the graded, passed.
+    pub passed: u64,
+    /// Mean score of the graded.
+    pub mean_score: Option<f64>,
+    /// Highest step seen.
+    pub last_step: Option<i64>,
+    /// First grade, in microseconds since the Unix epoch.
+    pub first_us: i64,
+    /// Last grade, in microseconds since the Unix epoch.
+    pub last_us: i64,
+}
+
+impl From<RunSummary> for RunBody {
+    fn from(run: RunSummary) -> Self {
+        Self {
+            run: run.run,
+            grades: run.grades,
+            graded: run.graded,
+            ungradable: run.ungradable,
+            failed: run.failed,
+            passed: run.passed,
+            mean_score: run.mean_score,
+            last_step: run.last_step,
+            first_us: run.first_us,
+            last_us: run.last_us,
+        }
+    }
+}
+
+/// The runs in the record, the last used first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunsBody {
+    /// The runs.
+    pub runs: Vec<RunBody>,
+}
+
+/// What a grader says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GraderBody {
+    /// Name: the `type` of its tasks.
+    pub name: String,
+    /// Version.
+    pub version: u32,
+    /// One line.
+    pub summary: String,
+    /// Where its work runs: `cpu`, `sandbox`, `device` or `remote`.
+    pub lane: String,
+    /// Whether grading again always gives the same verdict.
+    pub deterministic: bool,
+    /// Unit of `work`.
+    pub work_unit: String,
+    /// Why it does not work on this node; null when it does.
+    pub unavailable: Option<String>,
+    /// Verdicts it may reach.
+    pub verdicts: Vec<VerdictBody>,
+    /// Measures it may report.
+    pub measures: Vec<MeasureBody>,
+    /// JSON Schema of a task.
+    #[schema(value_type = Object)]
+    pub task_schema: Value,
+    /// An example task.
+    #[schema(value_type = Object)]
+    pub example: Value,
+}
+
+/// One verdict of a grader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct VerdictBody {
+    /// Code.
+    pub verdict: String,
+    /// Whether it is a pass; null without a notion of it.
+    pub pass: Option<bool>,
+    /// When it is reached.
+    pub meaning: String,
+}
+
+/// One measure of a grader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MeasureBody {
+    /// Name.
+    pub name: String,
+    /// Unit.
+    pub unit: String,
+}
+
+impl GraderBody {
+    /// What `spec` says, with why the grader is not available here.
+    #[must_use]
+    pub fn new(spec: &Spec, unavailable: Option<String>) -> Self {
+        let json = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+        let lane = serde_json::to_value(spec.lane).ok();
+        Self {
+            name: spec.name.to_owned(),
+            version: spec.version,
+            summary: spec.summary.to_owned(),
+            lane: lane.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
+            deterministic: spec.deterministic,
+            work_unit: spec.work_unit.to_owned(),
+            unavailable,
+            verdicts: spec
+                .verdicts
+                .iter()
+                .map(|verdict| VerdictBody {
+                    verdict: verdict.verdict.to_string(),
+                    pass: verdict.pass,
+                    meaning: verdict.meaning.to_owned(),
+                })
+                .collect(),
+            measures: spec
+                .measures
+                .iter()
+                .map(|measure| MeasureBody { name: measure.name.to_owned(), unit: measure.unit.to_owned() })
+                .collect(),
+            task_schema: json(spec.task_schema),
+            example: json(spec.example_task),
+        }
+    }
+}
+
+/// The graders of a node, in table order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GradersBody {
+    /// The graders.
+    pub graders: Vec<GraderBody>,
+}
+
+/// A grade made again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReplayBody {
+    /// Id of the grade.
+    pub grade: String,
+    /// Whether outcome, verdict or score differ.
+    pub flipped: bool,
+    /// What the record holds.
+    pub then: VerdictThen,
+    /// What this binary says.
+    pub now: VerdictThen,
+    /// Evidence of the new grade.
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Value,
+}
+
+/// One side of a replay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct VerdictThen {
+    /// Grader and version.
+    pub grader: String,
+    /// `graded`, `ungradable` or `failed`.
+    pub outcome: String,
+    /// Reason code, when graded.
+    pub verdict: Option<String>,
+    /// Correctness, when graded.
+    pub score: Option<f64>,
+}

@@ -1,0 +1,201 @@
+//! The reply to a batch. Every key of a result is always there, null where it has no value.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use assay_core::ErrorCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::Warning;
+
+/// Reply to a batch.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct GradeReply<'a> {
+    /// Id of the batch, a ULID.
+    pub batch: String,
+    /// One result an item, in the order of the items.
+    #[schema(value_type = Vec<ResultBody>)]
+    pub results: Vec<ResultBody<'a>>,
+    /// One line a group, in the order the groups first appear.
+    #[schema(value_type = Vec<GroupBody>)]
+    pub groups: Vec<GroupBody<'a>>,
+    /// One line a channel, in the order the channels first appear.
+    #[schema(value_type = Vec<ChannelBody>)]
+    pub channels: Vec<ChannelBody<'a>>,
+    /// What was odd about the request.
+    #[schema(value_type = Vec<Warning>)]
+    pub warnings: Cow<'a, [Warning]>,
+}
+
+/// What became of one item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ResultBody<'a> {
+    /// The item's id, as sent.
+    #[schema(value_type = Option<String>)]
+    pub id: Option<Cow<'a, str>>,
+    /// The item's group, as sent.
+    #[schema(value_type = Option<String>)]
+    pub group: Option<Cow<'a, str>>,
+    /// Id of the grade in the record.
+    pub grade: String,
+    /// Grader and task family.
+    #[schema(value_type = String, example = "math/default")]
+    pub channel: Cow<'a, str>,
+    /// Grader and version.
+    #[schema(value_type = String, example = "math@1")]
+    pub grader: Cow<'a, str>,
+    /// `graded`, `ungradable` (the task is at fault) or `failed` (the service is).
+    #[schema(value_type = String)]
+    pub outcome: Cow<'a, str>,
+    /// Reason code of a graded item.
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Cow<'a, str>>,
+    /// Whether the verdict is a pass.
+    pub pass: Option<bool>,
+    /// Correctness in \[0, 1\].
+    pub score: Option<f64>,
+    /// Score after a second verifier looked; null without an appeal.
+    pub score_after_appeal: Option<f64>,
+    /// Backward-corrected score; null without a correction.
+    pub backward: Option<f64>,
+    /// Forward coefficient; null without a correction.
+    pub forward: Option<f64>,
+    /// What to maximise; finite.
+    pub reward: Option<f64>,
+    /// Number to use as the advantage; null when the group has fewer than two graded members, and in streams.
+    pub coefficient: Option<f64>,
+    /// How the coefficient was made.
+    #[schema(value_type = Option<String>)]
+    pub coefficient_rule: Option<Cow<'a, str>>,
+    /// Checks beside the task, and nested tasks.
+    #[schema(value_type = Vec<ComponentBody>)]
+    pub components: Vec<ComponentBody<'a>>,
+    /// Scores of the steps of a trace.
+    pub steps: Vec<f64>,
+    /// Other numbers, by name.
+    #[schema(value_type = BTreeMap<String, f64>)]
+    pub measures: BTreeMap<Cow<'a, str>, f64>,
+    /// Facts behind the verdict; null without a grade.
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Option<Cow<'a, Map<String, Value>>>,
+    /// Why there is no score.
+    #[schema(value_type = Option<FaultBody>)]
+    pub error: Option<FaultBody<'a>>,
+    /// Whether grading again gives the same verdict.
+    pub deterministic: bool,
+    /// Microseconds from admission until a worker took the item.
+    pub queue_us: u64,
+    /// Microseconds the grading itself took.
+    pub grade_us: u64,
+    /// Whether the outcome came from the result cache.
+    pub cached: bool,
+    /// Whether the grade is in the durable record: `true` survives a crash.
+    pub recorded: bool,
+}
+
+/// A check beside the task, or a nested task of the grader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ComponentBody<'a> {
+    /// Its name.
+    #[schema(value_type = String)]
+    pub name: Cow<'a, str>,
+    /// Grader and version.
+    #[schema(value_type = String)]
+    pub grader: Cow<'a, str>,
+    /// `graded`, `ungradable` or `failed`.
+    #[schema(value_type = String)]
+    pub outcome: Cow<'a, str>,
+    /// Reason code, when graded.
+    #[schema(value_type = Option<String>)]
+    pub verdict: Option<Cow<'a, str>>,
+    /// Correctness in \[0, 1\], when graded.
+    pub score: Option<f64>,
+    /// Why there is no score.
+    #[schema(value_type = Option<FaultBody>)]
+    pub error: Option<FaultBody<'a>>,
+}
+
+/// Why an item has no score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FaultBody<'a> {
+    /// Stable code.
+    #[schema(value_type = String)]
+    pub code: ErrorCode,
+    /// What was wrong, where, and what to do.
+    #[schema(value_type = String)]
+    pub message: Cow<'a, str>,
+    /// Whether sending the item again may help.
+    pub retryable: bool,
+}
+
+/// One group of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GroupBody<'a> {
+    /// The group's name; null for the group of one that an item without a group is.
+    #[schema(value_type = Option<String>)]
+    pub group: Option<Cow<'a, str>>,
+    /// Members.
+    pub n: usize,
+    /// Of those, graded; the others are masked.
+    pub graded: usize,
+    /// Mean reward of the graded members; null without any.
+    pub mean: Option<f64>,
+    /// The statistics the request named, by name.
+    #[schema(value_type = Object)]
+    pub statistics: Map<String, Value>,
+}
+
+/// What is known of one channel's noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelBody<'a> {
+    /// Grader and task family.
+    #[schema(value_type = String)]
+    pub channel: Cow<'a, str>,
+    /// False-positive rate; null when not known.
+    pub rho0: Option<f64>,
+    /// False-negative rate; null when not known.
+    pub rho1: Option<f64>,
+    /// 1 - rho0 - rho1; null when not known.
+    pub j: Option<f64>,
+}
+
+/// How many items of a batch ended which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Counts {
+    /// Items.
+    pub items: usize,
+    /// Of those, graded.
+    pub graded: usize,
+    /// Of those, ungradable.
+    pub ungradable: usize,
+    /// Of those, failed.
+    pub failed: usize,
+}
+
+/// One line of a streamed reply.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum StreamLine<'a> {
+    /// An item is done. Lines come in the order items finish; what needs the whole group is null.
+    Result(Box<ResultBody<'a>>),
+    /// A group is done.
+    Group(GroupBody<'a>),
+    /// A channel of the batch.
+    Channel(ChannelBody<'a>),
+    /// The request had an unknown field.
+    Warning(Warning),
+    /// The stream broke: there will be no `end`.
+    Error {
+        /// Why.
+        error: FaultBody<'a>,
+    },
+    /// The batch is done. A stream without this line is incomplete.
+    End {
+        /// Id of the batch.
+        batch: String,
+        /// How it went.
+        counts: Counts,
+    },
+}
