@@ -1,1 +1,30 @@
-//! Being built.
+//! Owns the way of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Knows no HTTP and no database.
+//!
+//! The way is readable in one function, [`Engine::grade`]; each stage is a module of its name. Grading runs on worker
+//! threads of its own, apart from the async runtime, so that a slow verdict never delays a reply that needs none.
+
+mod admission;
+mod appeal;
+mod batch;
+mod cache;
+mod compose;
+mod correct;
+mod engine;
+mod error;
+mod grade;
+mod idempotency;
+pub mod metrics;
+mod plan;
+mod record;
+mod replay;
+mod reply;
+mod workers;
+
+pub use admission::{Admission, BodyPermit};
+pub use batch::{Batch, BatchItem};
+pub use compose::Policy;
+pub use engine::{Engine, EngineParts, Limits, Mode};
+pub use error::EngineError;
+pub use idempotency::{Answer, Keyed, Render};
+pub use replay::{Replay, ReplayError, Side};
+pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};

@@ -136,12 +136,23 @@ struct Envelope<'a> {
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let mut unknown = Unknown::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let envelope: Envelope<'_> = serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
-        .and_then(|envelope| reader.end().map(|()| envelope))
-        .map_err(|error| body_problem(body, &error))?;
-    let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
+    let envelope: Envelope<'_> =
+        serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
+            .and_then(|envelope| reader.end().map(|()| envelope))
+            .map_err(|error| body_problem(body, &error))?;
+    let Envelope {
+        run,
+        step,
+        policy,
+        statistics,
+        items: raw_items,
+    } = envelope;
     if raw_items.is_empty() {
-        return Err(Problem::at(ErrorCode::EmptyBatch, "/items".into(), "the batch has no item; send at least one"));
+        return Err(Problem::at(
+            ErrorCode::EmptyBatch,
+            "/items".into(),
+            "the batch has no item; send at least one",
+        ));
     }
     if raw_items.len() > limits.items {
         let message = format!(
@@ -149,7 +160,11 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
             raw_items.len(),
             limits.items
         );
-        return Err(Problem::at(ErrorCode::TooManyItems, "/items".into(), message));
+        return Err(Problem::at(
+            ErrorCode::TooManyItems,
+            "/items".into(),
+            message,
+        ));
     }
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
@@ -158,8 +173,18 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         items.push(decode_tasks(request, &pointer)?);
     }
     refuse_duplicate_ids(&items)?;
-    let head = GradeRequest { run, step, policy, statistics, items: Vec::new() };
-    Ok(Decoded { head, items, warnings: unknown.into_warnings() })
+    let head = GradeRequest {
+        run,
+        step,
+        policy,
+        statistics,
+        items: Vec::new(),
+    };
+    Ok(Decoded {
+        head,
+        items,
+        warnings: unknown.into_warnings(),
+    })
 }
 
 /// Reads one item outside a batch, as a line of a JSONL file; `pointer` stands for it in errors and warnings.
@@ -184,17 +209,29 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
         })?;
         checks.push((name.clone(), check));
     }
-    Ok(DecodedItem { request, task, checks })
+    Ok(DecodedItem {
+        request,
+        task,
+        checks,
+    })
 }
 
 /// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
-fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<T, Problem> {
+fn read_field<T: DeserializeOwned>(
+    raw: &RawValue,
+    pointer: &str,
+    unknown: &mut Unknown,
+) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
     read.map_err(|_: serde_json::Error| {
         let mut reader = serde_json::Deserializer::from_str(raw.get());
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-            Ok(_) => Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "the item cannot be read"),
+            Ok(_) => Problem::at(
+                ErrorCode::InvalidField,
+                pointer.to_owned(),
+                "the item cannot be read",
+            ),
             Err(error) => {
                 let at = format!("{pointer}{}", path_pointer(error.path()));
                 Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
@@ -206,10 +243,17 @@ fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut 
 fn refuse_duplicate_ids(items: &[DecodedItem]) -> Result<(), Problem> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let Some(id) = item.request.id.as_deref() else { continue };
+        let Some(id) = item.request.id.as_deref() else {
+            continue;
+        };
         if let Some(first) = seen.insert(id, index) {
-            let message = format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
-            return Err(Problem::at(ErrorCode::DuplicateId, format!("/items/{index}/id"), message));
+            let message =
+                format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
+            return Err(Problem::at(
+                ErrorCode::DuplicateId,
+                format!("/items/{index}/id"),
+                message,
+            ));
         }
     }
     Ok(())
@@ -229,7 +273,11 @@ fn body_problem(body: &[u8], error: &serde_json::Error) -> Problem {
     let near = &body[start.saturating_sub(1).min(body.len())..];
     let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
     let message = if numbers.iter().any(|word| near.starts_with(word)) {
-        format!("JSON has no NaN and no infinity (line {}, column {}); send null or leave the field out", error.line(), error.column())
+        format!(
+            "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field out",
+            error.line(),
+            error.column()
+        )
     } else {
         format!("the body is not JSON: {error}")
     };
@@ -237,14 +285,20 @@ fn body_problem(body: &[u8], error: &serde_json::Error) -> Problem {
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
-    let before = body.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
+    let before = body
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
 /// serde_json's message without its position, which would count inside one item.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    message.split(" at line ").next().unwrap_or(&message).to_owned()
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(&message)
+        .to_owned()
 }
 
 fn path_pointer(path: &serde_path_to_error::Path) -> String {
@@ -289,10 +343,18 @@ impl Unknown {
         let mut warnings: Vec<Warning> = self
             .pointers
             .into_iter()
-            .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
+            .map(|pointer| {
+                warning(
+                    pointer,
+                    "the field is not known and was left unread".to_owned(),
+                )
+            })
             .collect();
         if self.more > 0 {
-            warnings.push(warning(String::new(), format!("{} further unknown fields were left unread", self.more)));
+            warnings.push(warning(
+                String::new(),
+                format!("{} further unknown fields were left unread", self.more),
+            ));
         }
         warnings
     }
@@ -311,7 +373,9 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
             pointer.push('/');
             pointer.push_str(&escape(key));
         }
-        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => {
             write_path(parent, pointer);
         }
     }

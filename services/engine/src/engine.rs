@@ -1,0 +1,376 @@
+//! The way of a batch in one function, and what all batches share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::record::{Claim, SealedReply};
+use assay_core::store::Store;
+use assay_core::{BatchId, Clock, GraderTable, Ids, Lane};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::TaskTracker;
+
+use crate::admission::Admission;
+use crate::appeal::appeal;
+use crate::cache::Caches;
+use crate::compose::compose;
+use crate::correct::correct;
+use crate::grade::grade;
+use crate::idempotency::{InFlight, Turn};
+use crate::plan::{Plan, plan};
+use crate::record;
+use crate::workers::Workers;
+use crate::{Answer, Batch, EngineError, Keyed, Reply, metrics};
+
+/// What bounds a node. None of it changes a verdict but `completion_bytes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Worker threads.
+    pub workers: usize,
+    /// Items admitted at once, over all batches.
+    pub items_in_flight: usize,
+    /// Bytes of request bodies held at once.
+    pub body_bytes_in_flight: usize,
+    /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
+    pub completion_bytes: usize,
+    /// Bytes of prepared tasks kept.
+    pub prepared_bytes: u64,
+    /// Bytes of outcomes kept.
+    pub outcome_bytes: u64,
+    /// Items at once in each lane that waits for others.
+    pub waiting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            items_in_flight: 131_072,
+            body_bytes_in_flight: 1 << 30,
+            completion_bytes: 1 << 20,
+            prepared_bytes: 64 << 20,
+            outcome_bytes: 64 << 20,
+            waiting: 256,
+        }
+    }
+}
+
+/// What an engine is put together from.
+pub struct EngineParts {
+    /// The graders, in the order they are shown.
+    pub graders: GraderTable,
+    /// The record; without one nothing is recorded and replies say so.
+    pub store: Option<Arc<dyn Store>>,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Ids,
+    /// What bounds it.
+    pub limits: Limits,
+}
+
+/// How results go out.
+pub enum Mode {
+    /// All at once, in the order of the batch.
+    Whole,
+    /// As they finish: each message holds the results that became visible together.
+    Streamed(mpsc::Sender<Reply>),
+}
+
+/// Grades batches. Cheap to clone: clones share everything.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) graders: GraderTable,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    ids: Ids,
+    pub(crate) limits: Limits,
+    admission: Arc<Admission>,
+    pub(crate) workers: Workers,
+    pub(crate) caches: Caches,
+    pub(crate) tasks: TaskTracker,
+    in_flight: Arc<InFlight>,
+    sandbox: Arc<Semaphore>,
+    device: Arc<Semaphore>,
+    remote: Arc<Semaphore>,
+}
+
+impl Inner {
+    /// The bound on items at once in a lane that waits.
+    pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
+        Arc::clone(match lane {
+            Lane::Cpu | Lane::Sandbox => &self.sandbox,
+            Lane::Device => &self.device,
+            Lane::Remote => &self.remote,
+        })
+    }
+}
+
+/// What one run of the stages is asked beside the batch.
+struct Run<'a> {
+    id: BatchId,
+    mode: &'a Mode,
+    keyed: Option<&'a Keyed>,
+    store: Option<&'a Arc<dyn Store>>,
+    use_kept: bool,
+}
+
+impl Engine {
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn start(parts: EngineParts) -> std::io::Result<Self> {
+        let EngineParts {
+            graders,
+            store,
+            clock,
+            ids,
+            limits,
+        } = parts;
+        metrics::describe();
+        let lane = || {
+            Arc::new(Semaphore::new(
+                limits.waiting.clamp(1, Semaphore::MAX_PERMITS),
+            ))
+        };
+        let inner = Inner {
+            graders,
+            store,
+            admission: Admission::new(
+                limits.items_in_flight,
+                limits.body_bytes_in_flight,
+                Arc::clone(&clock),
+            ),
+            clock,
+            ids,
+            workers: Workers::start(limits.workers)?,
+            caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
+            tasks: TaskTracker::new(),
+            in_flight: Arc::new(InFlight::default()),
+            sandbox: lane(),
+            device: lane(),
+            remote: lane(),
+            limits,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Grades a batch. Dropping the future cancels what is not graded yet.
+    ///
+    /// # Errors
+    /// [`EngineError`]: the batch was refused and nothing of it was graded.
+    pub async fn grade(&self, batch: Batch, mode: Mode) -> Result<Reply, EngineError> {
+        let id = self.inner.ids.batch(self.inner.clock.as_ref());
+        let store = self.inner.store.as_ref();
+        let run = Run {
+            id,
+            mode: &mode,
+            keyed: None,
+            store,
+            use_kept: true,
+        };
+        self.run(batch, run).await.map(|(reply, _)| reply)
+    }
+
+    /// Grades a batch once under an idempotency key. The grading goes on when the future is dropped, so that the request,
+    /// sent again, finds its answer.
+    ///
+    /// # Errors
+    /// As [`Engine::grade`]; [`EngineError::KeyReused`] when the key belongs to another request; [`EngineError::Store`]
+    /// when the record cannot say whether the key was used.
+    pub async fn grade_once(
+        &self,
+        keyed: Keyed,
+        batch: Batch,
+        mode: Mode,
+    ) -> Result<Answer, EngineError> {
+        let turn = loop {
+            match self.inner.in_flight.turn(&keyed)? {
+                Turn::Mine(turn) => break turn,
+                Turn::Wait(mut done) => {
+                    // An error means that the sender is gone: the request is done.
+                    let _ = done.changed().await;
+                }
+            }
+        };
+        let engine = self.clone();
+        let graded = self.inner.tasks.spawn(async move {
+            let _turn = turn;
+            engine.grade_claimed(&keyed, batch, &mode).await
+        });
+        graded.await.unwrap_or(Err(EngineError::ShuttingDown))
+    }
+
+    async fn grade_claimed(
+        &self,
+        keyed: &Keyed,
+        batch: Batch,
+        mode: &Mode,
+    ) -> Result<Answer, EngineError> {
+        let store = self.inner.store.as_ref();
+        let claim = match store {
+            Some(store) => store
+                .claim(&keyed.key)
+                .await
+                .map_err(|error| EngineError::Store(error.to_string()))?,
+            None => None,
+        };
+        let id = match claim {
+            Some(claim) if claim.request != keyed.request => return Err(EngineError::KeyReused),
+            Some(Claim {
+                reply: Some(reply), ..
+            }) => return Ok(Answer::Again(reply)),
+            Some(claim) => claim.batch,
+            None => self.inner.ids.batch(self.inner.clock.as_ref()),
+        };
+        let (reply, sealed) = self
+            .run(
+                batch,
+                Run {
+                    id,
+                    mode,
+                    keyed: Some(keyed),
+                    store,
+                    use_kept: true,
+                },
+            )
+            .await?;
+        let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
+        Ok(Answer::Fresh(reply, sealed))
+    }
+
+    /// The way of a batch.
+    async fn run(
+        &self,
+        batch: Batch,
+        run: Run<'_>,
+    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
+        let permit = self.inner.admission.admit(batch.items.len())?;
+        let plan = Arc::new(plan(&self.inner, batch, run.id, permit, run.use_kept).await?);
+        let mut finished = grade(&self.inner, &plan);
+        let (mut reply, mut sealed) = (Reply::new(&plan), None);
+        while let Some(wave) = finished.next(matches!(run.mode, Mode::Whole)).await {
+            let wave = appeal(wave);
+            let wave = compose(&plan, wave);
+            let wave = correct(&plan, wave);
+            reply.push(Arc::new(wave));
+            sealed = self
+                .record(&plan, &mut reply, &run, finished.is_done())
+                .await;
+            self.deliver(&plan, &reply, run.mode).await;
+        }
+        metrics::batch(&plan, self.inner.clock.as_ref());
+        Ok((reply, sealed))
+    }
+
+    /// Makes the latest wave durable and marks it so; seals the reply with the last one.
+    async fn record(
+        &self,
+        plan: &Plan,
+        reply: &mut Reply,
+        run: &Run<'_>,
+        last: bool,
+    ) -> Option<SealedReply> {
+        let store = run.store?;
+        let Some(wave) = reply.pop() else { return None };
+        let mut wave = Arc::unwrap_or_clone(wave);
+        // Rendered as it will be once it is durable; when it does not get there, nothing rendered is used.
+        wave.iter_mut().for_each(|result| result.recorded = true);
+        let wave = Arc::new(wave);
+        reply.push(Arc::clone(&wave));
+        let sealed = run
+            .keyed
+            .filter(|_| last)
+            .map(|keyed| (keyed.render)(reply));
+        let claim = run.keyed.map(|keyed| Claim {
+            key: keyed.key.clone(),
+            request: keyed.request,
+            batch: plan.id,
+            time_us: self.inner.clock.unix_us(),
+            reply: sealed.clone(),
+        });
+        let entry = record::entry(plan, &wave, claim);
+        match store.record(Arc::new(entry)).await {
+            Ok(()) => sealed,
+            Err(error) => {
+                tracing::error!(batch = %plan.id, %error, "grades were not recorded");
+                metrics::unrecorded(wave.len());
+                let mut wave = Arc::unwrap_or_clone(wave);
+                wave.iter_mut().for_each(|result| result.recorded = false);
+                reply.pop();
+                reply.push(Arc::new(wave));
+                None
+            }
+        }
+    }
+
+    async fn deliver(&self, plan: &Arc<Plan>, reply: &Reply, mode: &Mode) {
+        if let (Mode::Streamed(sender), Some(wave)) = (mode, reply.last_wave()) {
+            let mut part = Reply::new(plan);
+            part.push(Arc::clone(wave));
+            // Nobody listens when the client is gone; a keyed batch is finished nevertheless.
+            let _ = sender.send(part).await;
+        }
+    }
+
+    /// Grades a batch for inspection: nothing is recorded, nothing comes from the cache of outcomes.
+    pub(crate) async fn grade_apart(&self, batch: Batch) -> Result<Reply, EngineError> {
+        let id = self.inner.ids.batch(self.inner.clock.as_ref());
+        let run = Run {
+            id,
+            mode: &Mode::Whole,
+            keyed: None,
+            store: None,
+            use_kept: false,
+        };
+        self.run(batch, run).await.map(|(reply, _)| reply)
+    }
+
+    /// The graders.
+    #[must_use]
+    pub fn graders(&self) -> &GraderTable {
+        &self.inner.graders
+    }
+
+    /// The record, when there is one.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.inner.store.as_ref()
+    }
+
+    /// The doors.
+    #[must_use]
+    pub fn admission(&self) -> &Arc<Admission> {
+        &self.inner.admission
+    }
+
+    /// Stops admitting, finishes what runs within `patience`, closes the record, stops the workers. What was not finished
+    /// answers `failed` with a retryable fault.
+    pub async fn shut_down(&self, patience: Duration) {
+        if tokio::time::timeout(patience, self.inner.admission.drain())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                items = self.inner.admission.items_in_flight(),
+                "not all batches finished in time; the rest is cancelled"
+            );
+        }
+        let engine = self.clone();
+        // Workers finish the item they hold; joining them blocks, so it happens off the runtime.
+        let _ = tokio::task::spawn_blocking(move || engine.inner.workers.stop()).await;
+        self.inner.tasks.close();
+        let _ = tokio::time::timeout(patience, self.inner.tasks.wait()).await;
+        if let Some(store) = &self.inner.store
+            && let Err(error) = store.close().await
+        {
+            tracing::error!(%error, "the record was not closed; what was acknowledged waits in the spool");
+        }
+    }
+}

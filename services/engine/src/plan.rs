@@ -1,0 +1,212 @@
+//! Stage 1, plan: checks every distinct task, prepares each once, and orders the work.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::grader::Unprepared;
+use assay_core::{BatchId, ErrorCode, Fault, Grader, Hash, Lane, PrepareContext, Task};
+use tokio::sync::oneshot;
+
+use crate::admission::Permit;
+use crate::cache::PreparedTask;
+use crate::engine::Inner;
+use crate::workers::Job;
+use crate::{Batch, EngineError};
+
+/// A batch admitted, its tasks prepared, its work ordered.
+pub(crate) struct Plan {
+    pub(crate) id: BatchId,
+    pub(crate) batch: Batch,
+    /// Distinct prepared tasks.
+    pub(crate) tasks: Vec<Arc<PreparedTask>>,
+    /// Units of work, long work first.
+    pub(crate) units: Vec<Unit>,
+    /// When the batch was admitted, on the monotonic clock.
+    pub(crate) admitted: Duration,
+    /// Whether outcomes kept from earlier may answer.
+    pub(crate) use_kept: bool,
+    /// The same moment in microseconds since the Unix epoch.
+    pub(crate) received_us: i64,
+    _permit: Permit,
+}
+
+/// One task of one item: part 0 is the item's own task, the checks follow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unit {
+    pub(crate) item: usize,
+    pub(crate) part: usize,
+    pub(crate) task: usize,
+}
+
+pub(crate) async fn plan(
+    inner: &Arc<Inner>,
+    batch: Batch,
+    id: BatchId,
+    permit: Permit,
+    use_kept: bool,
+) -> Result<Plan, EngineError> {
+    let (admitted, received_us) = (inner.clock.monotonic(), inner.clock.unix_us());
+    let (distinct, mut units) = distinct_tasks(inner, &batch)?;
+    let tasks = prepare(inner, &batch.caller, distinct).await;
+    units.sort_by_key(|unit| {
+        let bytes = batch
+            .items
+            .get(unit.item)
+            .map_or(0, |item| item.item.completion.bytes());
+        (
+            lane_rank(tasks[unit.task].spec.lane),
+            std::cmp::Reverse(bytes),
+        )
+    });
+    Ok(Plan {
+        id,
+        batch,
+        tasks,
+        units,
+        admitted,
+        use_kept,
+        received_us,
+        _permit: permit,
+    })
+}
+
+/// Lanes that wait for others go first, so that the cores work meanwhile.
+fn lane_rank(lane: Lane) -> u8 {
+    match lane {
+        Lane::Remote => 0,
+        Lane::Device => 1,
+        Lane::Sandbox => 2,
+        Lane::Cpu => 3,
+    }
+}
+
+struct Distinct {
+    grader: Arc<dyn Grader>,
+    task: Task,
+}
+
+/// Finds the distinct tasks and checks the shape of each, before anything is graded.
+fn distinct_tasks(inner: &Inner, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
+    let mut index_of: HashMap<Hash, usize> = HashMap::new();
+    let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
+    for (item, batch_item) in batch.items.iter().enumerate() {
+        let checks = batch_item
+            .checks
+            .iter()
+            .map(|(name, task)| (Some(name), task));
+        let parts = std::iter::once((None, &batch_item.task)).chain(checks);
+        for (part, (name, task)) in parts.enumerate() {
+            let index = if let Some(index) = index_of.get(&task.hash()) {
+                *index
+            } else {
+                let grader = check(inner, task).map_err(|error| EngineError::Task {
+                    pointer: match name {
+                        None => format!("/items/{item}/task"),
+                        Some(name) => {
+                            let name = name.replace('~', "~0").replace('/', "~1");
+                            format!("/items/{item}/checks/{name}")
+                        }
+                    },
+                    error,
+                })?;
+                distinct.push(Distinct {
+                    grader,
+                    task: task.clone(),
+                });
+                index_of.insert(task.hash(), distinct.len() - 1);
+                distinct.len() - 1
+            };
+            units.push(Unit {
+                item,
+                part,
+                task: index,
+            });
+        }
+    }
+    Ok((distinct, units))
+}
+
+fn check(inner: &Inner, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
+    let grader = inner.graders.get(task)?;
+    grader.check(task, &PrepareContext::new(&inner.graders))?;
+    Ok(Arc::clone(grader))
+}
+
+/// Prepares the distinct tasks that are not in the cache, on the workers.
+async fn prepare(
+    inner: &Arc<Inner>,
+    caller: &Arc<str>,
+    distinct: Vec<Distinct>,
+) -> Vec<Arc<PreparedTask>> {
+    let mut slots = Vec::with_capacity(distinct.len());
+    let mut jobs: Vec<Job> = Vec::new();
+    for Distinct { grader, task } in distinct {
+        let spec = grader.spec();
+        if let Some(prepared) = inner.caches.prepared(spec, task.hash()) {
+            slots.push(Slot::Ready(prepared));
+            continue;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let inner = Arc::clone(inner);
+        jobs.push(Box::new(move || {
+            let prepared = Arc::new(prepare_one(&inner, grader.as_ref(), &task));
+            inner.caches.keep_prepared(task.hash(), &prepared);
+            // Nobody waits any more when the client is gone; the cache keeps the work.
+            let _ = sender.send(prepared);
+        }));
+        slots.push(Slot::Coming(spec, receiver));
+    }
+    if !jobs.is_empty() {
+        inner.workers.submit(caller, jobs);
+    }
+    let mut tasks = Vec::with_capacity(slots.len());
+    for slot in slots {
+        tasks.push(match slot {
+            Slot::Ready(prepared) => prepared,
+            Slot::Coming(spec, receiver) => receiver.await.unwrap_or_else(|_| {
+                let fault = Fault::passing(
+                    ErrorCode::ShuttingDown,
+                    "the node is shutting down; send the item again",
+                );
+                Arc::new(PreparedTask {
+                    spec,
+                    ready: Err(Unprepared::Failed(fault)),
+                })
+            }),
+        });
+    }
+    tasks
+}
+
+enum Slot {
+    Ready(Arc<PreparedTask>),
+    Coming(
+        &'static assay_core::Spec,
+        oneshot::Receiver<Arc<PreparedTask>>,
+    ),
+}
+
+fn prepare_one(inner: &Inner, grader: &dyn Grader, task: &Task) -> PreparedTask {
+    let spec = grader.spec();
+    if let Some(reason) = grader.unavailable() {
+        let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);
+        return PreparedTask {
+            spec,
+            ready: Err(Unprepared::Failed(fault)),
+        };
+    }
+    let cx = PrepareContext::new(&inner.graders);
+    let ready = catch_unwind(AssertUnwindSafe(|| grader.prepare(task, &cx))).unwrap_or_else(|_| {
+        let message = format!(
+            "`{}` panicked while it prepared the task; report it with the task",
+            spec.id()
+        );
+        Err(Unprepared::Failed(Fault::lasting(
+            ErrorCode::GraderPanicked,
+            message,
+        )))
+    });
+    PreparedTask { spec, ready }
+}

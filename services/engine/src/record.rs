@@ -1,0 +1,163 @@
+//! Stage 6, record: a wave becomes rows and bodies, durable before anyone is told.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord};
+use assay_core::{Completion, Component, Hash, Outcome};
+use serde_json::{Map, Value, json};
+
+use crate::plan::Plan;
+use crate::reply::ItemResult;
+
+/// The durable write of one wave, with the idempotency claim it opens or closes.
+pub(crate) fn entry(plan: &Plan, wave: &[ItemResult], claim: Option<Claim>) -> Entry {
+    let mut bodies = Bodies::default();
+    let grades = wave
+        .iter()
+        .map(|result| row(plan, result, &mut bodies))
+        .collect();
+    Entry {
+        batch: plan.id,
+        caller: Arc::clone(&plan.batch.caller),
+        run: plan.batch.run.clone(),
+        step: plan.batch.step,
+        items: u32::try_from(plan.batch.items.len()).unwrap_or(u32::MAX),
+        received_us: plan.received_us,
+        grades,
+        bodies: bodies.list,
+        claim,
+    }
+}
+
+/// Bodies of one entry, each once.
+#[derive(Default)]
+struct Bodies {
+    seen: HashSet<Hash>,
+    list: Vec<Body>,
+}
+
+impl Bodies {
+    fn keep(&mut self, hash: Hash, kind: BodyKind, content: impl FnOnce() -> Vec<u8>) -> Hash {
+        if self.seen.insert(hash) {
+            self.list.push(Body {
+                hash,
+                kind,
+                content: content(),
+            });
+        }
+        hash
+    }
+
+    fn completion(&mut self, hash: Hash, completion: &Completion) -> Hash {
+        let kind = match completion {
+            Completion::Text(_) => BodyKind::Text,
+            Completion::Messages(_) => BodyKind::Messages,
+        };
+        self.keep(hash, kind, || completion.to_body().into_owned())
+    }
+}
+
+fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
+    let batch = &plan.batch;
+    let item = &batch.items[result.position];
+    let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || {
+        item.task.body.get().into()
+    });
+    let completion_hash = bodies.completion(item.completion_hash(), &item.item.completion);
+    let prompt_hash = item
+        .item
+        .prompt
+        .as_ref()
+        .map(|prompt| bodies.completion(prompt.hash(), prompt));
+    let grade = result.outcome.grade();
+    let components: Vec<Value> = result.components().map(component).collect();
+    let steps = grade.map_or(&[][..], |grade| &grade.steps);
+    let measures = grade.map(|grade| {
+        let named = grade
+            .measures
+            .iter()
+            .map(|(name, measure)| ((*name).to_owned(), json!(measure)));
+        named.collect::<Map<_, _>>()
+    });
+    GradeRecord {
+        grade: result.grade,
+        batch: plan.id,
+        position: u32::try_from(result.position).unwrap_or(u32::MAX),
+        caller: Arc::clone(&batch.caller),
+        run: batch.run.clone(),
+        step: batch.step,
+        item: item.id.clone(),
+        group: item.group.clone(),
+        prompt_key: item.prompt_key.clone(),
+        channel: result.channel.clone(),
+        grader: result.spec.name.to_owned(),
+        grader_version: result.spec.version,
+        image: None,
+        task_hash,
+        completion_hash,
+        prompt_hash,
+        policy: batch.policy.name().into(),
+        outcome: result.outcome.word().to_owned(),
+        verdict: grade.map(|grade| grade.verdict.to_string()),
+        pass: result.pass,
+        score: grade.map(|grade| grade.score.get()),
+        reward: result.reward.map(assay_core::Reward::get),
+        components_json: text_unless(components.is_empty(), &components),
+        steps_json: text_unless(steps.is_empty(), &steps),
+        measures_json: measures.and_then(|measures| text_unless(measures.is_empty(), &measures)),
+        evidence_json: grade
+            .and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),
+        error_json: result
+            .outcome
+            .fault()
+            .and_then(|fault| text_unless(false, fault)),
+        meta_json: text_unless(
+            item.item.meta == assay_core::Meta::default(),
+            &item.item.meta,
+        ),
+        checks_json: checks_json(item),
+        deterministic: grade.is_none_or(|grade| grade.deterministic),
+        cached: result.cached,
+        queue_us: result.queue_us,
+        grade_us: result.grade_us,
+        work: grade.map_or(0, |grade| grade.work),
+        time_us: result.time_us,
+    }
+}
+
+/// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot fail.
+fn text_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
+    if absent {
+        None
+    } else {
+        serde_json::to_string(value).ok()
+    }
+}
+
+fn component(component: &Component) -> Value {
+    let grade = component.outcome.grade();
+    json!({
+        "name": component.name,
+        "grader": component.grader,
+        "outcome": component.outcome.word(),
+        "verdict": grade.map(|grade| grade.verdict),
+        "score": grade.map(|grade| grade.score),
+        "error": match &component.outcome {
+            Outcome::Graded(_) => None,
+            Outcome::Ungradable(fault) | Outcome::Failed(fault) => Some(fault),
+        },
+    })
+}
+
+/// The checks as an object of tasks, spliced from their texts so that numbers keep their digits.
+fn checks_json(item: &crate::BatchItem) -> Option<String> {
+    if item.checks.is_empty() {
+        return None;
+    }
+    let members = item
+        .checks
+        .iter()
+        .map(|(name, task)| format!("{}:{}", Value::from(name.as_str()), task.body.get()));
+    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+}
