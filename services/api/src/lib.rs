@@ -1,1 +1,18 @@
-//! Being built.
+//! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Grades nothing and stores nothing.
+//!
+//! One endpoint a file; [`routes`] is the list of them.
+
+mod body;
+mod docs;
+mod error;
+mod health;
+mod openapi;
+mod routes;
+mod serve;
+mod state;
+mod v1;
+
+pub use openapi::document;
+pub use routes::router;
+pub use serve::serve;
+pub use state::{Api, ApiLimits, ApiParts};

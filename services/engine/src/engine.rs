@@ -242,7 +242,7 @@ impl Engine {
             )
             .await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
-        Ok(Answer::Fresh(reply, sealed))
+        Ok(Answer::Fresh(reply, Some(sealed)))
     }
 
     /// The way of a batch.

@@ -28,10 +28,10 @@ pub struct Keyed {
     pub render: Render,
 }
 
-/// The answer to a keyed request.
+/// The answer to a request that may have been sent before.
 pub enum Answer {
-    /// It was graded now; the bytes are those that were kept.
-    Fresh(Reply, SealedReply),
+    /// It was graded now; under a key, the bytes are those that were kept.
+    Fresh(Reply, Option<SealedReply>),
     /// It was graded before.
     Again(SealedReply),
 }

@@ -1,0 +1,106 @@
+//! Reading a body: within the size limit, within the bytes the node holds at once, within a pause between pieces.
+
+use assay_core::ErrorCode;
+use assay_engine::{Admission, BodyPermit};
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use std::sync::Arc;
+
+use crate::error::{ApiError, ApiResult};
+use crate::state::ApiLimits;
+
+/// A body read, and the permit that counts its bytes until it is dropped.
+pub(crate) struct ReadBody {
+    pub(crate) bytes: Bytes,
+    pub(crate) permit: BodyPermit,
+}
+
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    mut body: Body,
+    admission: &Arc<Admission>,
+    limits: &ApiLimits,
+) -> ApiResult<ReadBody> {
+    refuse_other_media(headers)?;
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let mut permit = admission.body();
+    let mut read = BytesMut::new();
+    if let Some(announced) = announced {
+        refuse_too_large(announced, limits)?;
+        permit.grow(announced)?;
+        read.reserve(announced);
+    }
+    let mut held = announced.unwrap_or(0);
+    loop {
+        let frame = tokio::time::timeout(limits.body_pause, body.frame())
+            .await
+            .map_err(|_| {
+                let seconds = limits.body_pause.as_secs();
+                let message =
+                    format!("the body paused for more than {seconds} s; send it without pauses");
+                ApiError::new(ErrorCode::MalformedJson, message)
+            })?;
+        let Some(frame) = frame else { break };
+        let frame = frame.map_err(|error| {
+            let message = format!("the body broke off or does not unpack: {error}");
+            ApiError::new(ErrorCode::MalformedJson, message)
+        })?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = read.len() + data.len();
+        refuse_too_large(length, limits)?;
+        if length > held {
+            permit.grow(length - held)?;
+            held = length;
+        }
+        read.extend_from_slice(&data);
+    }
+    Ok(ReadBody {
+        bytes: read.freeze(),
+        permit,
+    })
+}
+
+fn refuse_too_large(bytes: usize, limits: &ApiLimits) -> ApiResult<()> {
+    if bytes <= limits.body_bytes {
+        return Ok(());
+    }
+    let most = limits.body_bytes;
+    let message = format!(
+        "the body is larger than {most} bytes after unpacking; send it in several requests"
+    );
+    Err(ApiError::new(ErrorCode::BodyTooLarge, message))
+}
+
+/// A body without a type is taken for JSON; one that says it is something else is refused before it is read.
+fn refuse_other_media(headers: &HeaderMap) -> ApiResult<()> {
+    let Some(media) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let essence = media
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let known = [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "text/json",
+    ];
+    // `curl -d` says it sends a form; a JSON body is what it means here.
+    if known
+        .iter()
+        .any(|known| essence.eq_ignore_ascii_case(known))
+    {
+        return Ok(());
+    }
+    let message = format!("the body's `Content-Type` is `{essence}`; send `application/json`");
+    Err(ApiError::new(ErrorCode::UnsupportedMedia, message))
+}

@@ -1,0 +1,100 @@
+//! Every way a request is refused, as one JSON shape with one status.
+
+use assay_core::ErrorCode;
+use assay_core::store::StoreError;
+use assay_engine::{EngineError, ReplayError};
+use assay_wire::{Problem, ProblemBody};
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+
+/// A request refused.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    problem: Problem,
+    retry_after_s: Option<u64>,
+}
+
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+        Problem::new(code, message).into()
+    }
+
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl From<Problem> for ApiError {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            retry_after_s: None,
+        }
+    }
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        let code = error.code();
+        match error {
+            EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
+            EngineError::Unknown {
+                pointer, message, ..
+            } => Problem::at(code, pointer.to_owned(), message).into(),
+            EngineError::Overloaded { retry_after } => Self {
+                problem: Problem::new(code, error.to_string()),
+                retry_after_s: Some(retry_after.as_secs()),
+            },
+            EngineError::ShuttingDown => Self {
+                problem: Problem::new(code, error.to_string()),
+                retry_after_s: Some(1),
+            },
+            EngineError::TooLarge { .. } | EngineError::KeyReused | EngineError::Store(_) => {
+                Problem::new(code, error.to_string()).into()
+            }
+        }
+    }
+}
+
+impl From<ReplayError> for ApiError {
+    fn from(error: ReplayError) -> Self {
+        let code = error.code();
+        match error {
+            ReplayError::Engine(error) => error.into(),
+            error => Self::new(code, error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a read of the record failed");
+        Self::new(
+            ErrorCode::StoreUnavailable,
+            "the record cannot be read now; retry, and look at the node's log",
+        )
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.problem.code.status())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (
+            status,
+            Json(ProblemBody {
+                error: self.problem,
+            }),
+        )
+            .into_response();
+        if let Some(seconds) = self.retry_after_s {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

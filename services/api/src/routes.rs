@@ -1,0 +1,106 @@
+//! The list of endpoints, and what every request passes through.
+
+use std::any::Any;
+
+use assay_core::ErrorCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Router, middleware};
+use http::{HeaderName, Request, StatusCode, header};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
+use tower_http::decompression::RequestDecompressionLayer;
+use tower_http::trace::TraceLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::error::ApiError;
+use crate::{Api, docs, health, openapi, v1};
+
+/// Endpoints that the OpenAPI document lists.
+pub(crate) fn documented() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(v1::grade::grade))
+        .routes(routes!(v1::grades::list::list))
+        .routes(routes!(v1::grades::get::get))
+        .routes(routes!(v1::grades::replay::replay))
+        .routes(routes!(v1::graders::graders))
+        .routes(routes!(v1::runs::runs))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+/// The whole service over `api`.
+pub fn router(api: Api) -> Router {
+    let (documented, _) = documented().split_for_parts();
+    let document = openapi::document(api.engine().graders());
+    documented
+        .merge(docs::router(&document))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        // Packing a stream would hold back lines until a block is full.
+        .layer(CompressionLayer::new().gzip(true).zstd(true).compress_when(
+            DefaultPredicate::new().and(NotForContentType::const_new(v1::grade::NDJSON)),
+        ))
+        .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
+        .layer(middleware::map_response(problem_for_encoding))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .with_state(api)
+}
+
+/// A span with the caller's trace, when it sent one (W3C Trace Context).
+fn span<B>(request: &Request<B>) -> tracing::Span {
+    let header = |name: HeaderName| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
+    let traceparent = header(HeaderName::from_static("traceparent"));
+    let mut parts = traceparent.split('-').skip(1);
+    let (trace, parent) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    tracing::debug_span!("http.request", method = %request.method(), path = request.uri().path(), trace, parent)
+}
+
+async fn not_found(uri: http::Uri) -> ApiError {
+    ApiError::new(
+        ErrorCode::NotFound,
+        format!(
+            "nothing is at `{}`; `/docs` lists what there is",
+            uri.path()
+        ),
+    )
+}
+
+async fn method_not_allowed(method: http::Method, uri: http::Uri) -> ApiError {
+    let message = format!(
+        "`{}` does not take `{method}`; `/docs` lists what it takes",
+        uri.path()
+    );
+    ApiError::new(ErrorCode::MethodNotAllowed, message)
+}
+
+/// The unpacking layer refuses other encodings with an empty body; every refusal here has a reason.
+async fn problem_for_encoding(response: Response) -> Response {
+    let empty = response.headers().get(header::CONTENT_TYPE).is_none();
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && empty {
+        let message = "the body's `Content-Encoding` is not known; send `gzip`, `zstd` or none";
+        return ApiError::new(ErrorCode::UnsupportedMedia, message).into_response();
+    }
+    response
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the layer's handler takes the payload by value"
+)]
+fn panicked(_payload: Box<dyn Any + Send>) -> Response {
+    let message = "the service panicked on this request; report it with the request";
+    ApiError::new(ErrorCode::Internal, message).into_response()
+}

@@ -1,0 +1,61 @@
+//! What every endpoint shares.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_engine::Engine;
+
+/// What bounds a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiLimits {
+    /// Largest body, in bytes after unpacking.
+    pub body_bytes: usize,
+    /// Most items in a batch.
+    pub batch_items: usize,
+    /// Longest pause between two pieces of a body.
+    pub body_pause: Duration,
+}
+
+impl Default for ApiLimits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 64 << 20,
+            batch_items: 65_536,
+            body_pause: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What the API is put together from.
+pub struct ApiParts {
+    /// Grades batches and holds the record.
+    pub engine: Engine,
+    /// Text of `/metrics`.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// What bounds a request.
+    pub limits: ApiLimits,
+}
+
+/// What every endpoint shares. Cheap to clone.
+#[derive(Clone)]
+pub struct Api(Arc<ApiParts>);
+
+impl Api {
+    /// Puts the API together.
+    #[must_use]
+    pub fn new(parts: ApiParts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub(crate) fn limits(&self) -> &ApiLimits {
+        &self.0.limits
+    }
+
+    pub(crate) fn metrics(&self) -> String {
+        (self.0.metrics)()
+    }
+}

@@ -1,0 +1,181 @@
+//! `POST /v1/grade`: a batch of rollouts in, rewards out, whole or streamed.
+
+mod batch;
+mod stream;
+
+use std::sync::Arc;
+
+use assay_core::record::{RequestKey, SealedReply};
+use assay_core::{ErrorCode, Hash};
+use assay_engine::{Answer, Batch, Keyed, Mode, Render};
+use assay_wire::request::{DecodeLimits, Decoded};
+use assay_wire::{GradeRequest, Problem, ProblemBody, Warning};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, header};
+
+use super::render;
+use crate::Api;
+use crate::body::{self, ReadBody};
+use crate::error::{ApiError, ApiResult};
+
+pub(crate) const NDJSON: &str = "application/x-ndjson";
+const JSON: &str = "application/json";
+
+/// Name of callers without a key.
+const LOCAL_CALLER: &str = "local";
+
+/// Longest idempotency key.
+const MAX_KEY_BYTES: usize = 255;
+
+/// Bodies from this size on are read off the runtime, so that one large batch does not delay small ones.
+const LARGE_BODY: usize = 64 << 10;
+
+/// Grades a batch of rollouts and answers when all are done; with `Accept: application/x-ndjson`, streams a line a result
+/// in the order they finish. A failure of the service is never a reward of 0: such an item has no score at all.
+#[utoipa::path(post, path = "/v1/grade", tag = "grading",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body gets the same bytes for a day"),
+        ("Accept" = Option<String>, Header, description = "`application/x-ndjson` streams"),
+        ("Content-Encoding" = Option<String>, Header, description = "`gzip` or `zstd`"),
+    ),
+    request_body(content = GradeRequest, content_type = "application/json", example = json!({
+        "run": "demo", "step": 1,
+        "items": [
+            { "id": "a", "group": "p1", "completion": "… so it is \\boxed{\\frac{12}{36}}.", "task": { "type": "math", "answer": "1/3" } },
+            { "id": "b", "group": "p1", "completion": "The answer is 0.34.", "task": { "type": "math", "answer": "1/3" } },
+        ],
+    })),
+    responses(
+        (status = 200, description = "One result an item, in order", content(
+            (assay_wire::reply::GradeReply<'static> = "application/json"),
+            (assay_wire::reply::StreamLine<'static> = "application/x-ndjson"),
+        )),
+        (status = 400, description = "The body is not JSON", body = ProblemBody),
+        (status = 413, description = "Too many bytes or items", body = ProblemBody),
+        (status = 415, description = "The body's type or encoding is not known", body = ProblemBody),
+        (status = 422, description = "A field or task is wrong; the pointer says which", body = ProblemBody),
+        (status = 429, description = "Too much work is waiting; `Retry-After` says for how long", body = ProblemBody),
+        (status = 503, description = "Shutting down, or the record cannot be read", body = ProblemBody),
+    ))]
+pub(crate) async fn grade(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let streamed = wants_stream(&headers);
+    let key = idempotency_key(&headers)?;
+    let ReadBody { bytes, permit } =
+        body::read(&headers, body, api.engine().admission(), api.limits()).await?;
+    let request = Hash::of_parts(&[
+        &bytes,
+        if streamed {
+            NDJSON.as_bytes()
+        } else {
+            JSON.as_bytes()
+        },
+    ]);
+    let decoded = decode(
+        bytes,
+        DecodeLimits {
+            items: api.limits().batch_items,
+        },
+    )
+    .await?;
+    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER)?;
+    let warnings: Arc<[Warning]> = warnings.into();
+    let keyed = key.map(|key| Keyed {
+        key: RequestKey {
+            caller: LOCAL_CALLER.into(),
+            key,
+        },
+        request,
+        render: seal(streamed, &warnings),
+    });
+    if streamed {
+        return stream::start(api.engine(), batch, keyed, warnings, permit).await;
+    }
+    let engine = api.engine();
+    let answer = match keyed {
+        None => Answer::Fresh(engine.grade(batch, Mode::Whole).await?, None),
+        Some(keyed) => engine.grade_once(keyed, batch, Mode::Whole).await?,
+    };
+    let sealed = match answer {
+        Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
+        Answer::Fresh(reply, None) => SealedReply {
+            media: JSON.to_owned(),
+            body: render::whole(&reply, &warnings),
+        },
+    };
+    drop(permit);
+    Ok(response(sealed))
+}
+
+async fn decode(bytes: Bytes, limits: DecodeLimits) -> ApiResult<Decoded> {
+    if bytes.len() < LARGE_BODY {
+        return Ok(assay_wire::decode(&bytes, &limits)?);
+    }
+    let decoded = tokio::task::spawn_blocking(move || assay_wire::decode(&bytes, &limits)).await;
+    match decoded {
+        Ok(decoded) => Ok(decoded?),
+        Err(_) => Err(ApiError::new(
+            ErrorCode::Internal,
+            "reading the body failed; report it with the request",
+        )),
+    }
+}
+
+/// The bytes kept under an idempotency key: those that go out.
+fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
+    let warnings = Arc::clone(warnings);
+    Arc::new(move |reply| {
+        if streamed {
+            let mut body = render::result_lines(reply);
+            body.extend_from_slice(&render::closing_lines(reply, &warnings));
+            SealedReply {
+                media: NDJSON.to_owned(),
+                body,
+            }
+        } else {
+            SealedReply {
+                media: JSON.to_owned(),
+                body: render::whole(reply, &warnings),
+            }
+        }
+    })
+}
+
+fn response(sealed: SealedReply) -> Response {
+    ([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response()
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|accept| {
+            accept
+                .split(',')
+                .any(|media| media.trim().starts_with(NDJSON))
+        })
+}
+
+fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Ok(key) if !key.is_empty() && key.len() <= MAX_KEY_BYTES => Ok(Some(key.to_owned())),
+        _ => {
+            let message =
+                format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
+            Err(Problem::new(ErrorCode::InvalidParameter, message).into())
+        }
+    }
+}
+
+/// The batch of a request, its policy and statistics looked up.
+type Read = (Batch, Vec<Warning>);

@@ -1,0 +1,114 @@
+//! A reply in lines, as results become visible. Errors before the first line are ordinary refusals.
+
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, Fault};
+use assay_engine::{Answer, Batch, BodyPermit, Engine, EngineError, Keyed, Mode, Reply};
+use assay_wire::Warning;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::{Stream, StreamExt, stream};
+use http::header;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::super::render;
+use super::{NDJSON, response};
+use crate::error::{ApiError, ApiResult};
+
+/// Waves that may wait for a slow client before grading waits too.
+const WAVES_AHEAD: usize = 16;
+
+type Grading = AbortOnDropHandle<Result<Answer, EngineError>>;
+
+pub(super) async fn start(
+    engine: &Engine,
+    batch: Batch,
+    keyed: Option<Keyed>,
+    warnings: Arc<[Warning]>,
+    permit: BodyPermit,
+) -> ApiResult<Response> {
+    let (sender, mut waves) = mpsc::channel(WAVES_AHEAD);
+    let engine = engine.clone();
+    let mode = Mode::Streamed(sender);
+    // Dropping the handle, as happens when the client goes away, stops the grading of an unkeyed batch.
+    let grading: Grading = AbortOnDropHandle::new(tokio::spawn(async move {
+        match keyed {
+            Some(keyed) => engine.grade_once(keyed, batch, mode).await,
+            None => engine
+                .grade(batch, mode)
+                .await
+                .map(|reply| Answer::Fresh(reply, None)),
+        }
+    }));
+    match waves.recv().await {
+        Some(first) => {
+            let lines =
+                lines(first, waves, grading, warnings).map(Ok::<_, std::convert::Infallible>);
+            // The body's bytes stay counted until the stream ends.
+            let lines = lines.map(move |line| {
+                let _ = &permit;
+                line
+            });
+            Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(lines)).into_response())
+        }
+        None => match grading.await {
+            Ok(Ok(Answer::Again(sealed) | Answer::Fresh(_, Some(sealed)))) => Ok(response(sealed)),
+            Ok(Ok(Answer::Fresh(_, None))) | Err(_) => Err(ApiError::new(
+                ErrorCode::Internal,
+                "the stream broke before its first line; send the batch again",
+            )),
+            Ok(Err(error)) => Err(error.into()),
+        },
+    }
+}
+
+enum State {
+    First(Reply, mpsc::Receiver<Reply>, Grading),
+    Waves(mpsc::Receiver<Reply>, Grading),
+    Ended,
+}
+
+fn lines(
+    first: Reply,
+    waves: mpsc::Receiver<Reply>,
+    grading: Grading,
+    warnings: Arc<[Warning]>,
+) -> impl Stream<Item = Bytes> {
+    stream::unfold(State::First(first, waves, grading), move |state| {
+        let warnings = Arc::clone(&warnings);
+        async move {
+            match state {
+                State::First(wave, waves, grading) => Some((
+                    Bytes::from(render::result_lines(&wave)),
+                    State::Waves(waves, grading),
+                )),
+                State::Waves(mut waves, grading) => match waves.recv().await {
+                    Some(wave) => Some((
+                        Bytes::from(render::result_lines(&wave)),
+                        State::Waves(waves, grading),
+                    )),
+                    None => Some((closing(grading, &warnings).await, State::Ended)),
+                },
+                State::Ended => None,
+            }
+        }
+    })
+}
+
+async fn closing(grading: Grading, warnings: &[Warning]) -> Bytes {
+    let lines = match grading.await {
+        Ok(Ok(Answer::Fresh(reply, _))) => render::closing_lines(&reply, warnings),
+        Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::passing(
+            ErrorCode::Internal,
+            "the stream broke; send the batch again",
+        )),
+        Ok(Err(error)) => {
+            let problem = ApiError::from(error);
+            let problem = problem.problem();
+            render::error_line(&Fault::passing(problem.code, problem.message.clone()))
+        }
+    };
+    Bytes::from(lines)
+}

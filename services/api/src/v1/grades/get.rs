@@ -1,0 +1,58 @@
+//! `GET /v1/grades/{id}`: one grade with what it was made from.
+
+use assay_core::record::{Body, BodyKind};
+use assay_core::store::Store;
+use assay_core::{ErrorCode, GradeId, Hash};
+use assay_wire::grades::{GradeBody, GradeDetail};
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::Value;
+
+use super::{parse_id, store};
+use crate::Api;
+use crate::error::{ApiError, ApiResult};
+
+/// One grade, with its task, prompt and completion as far as the record keeps them.
+#[utoipa::path(get, path = "/v1/grades/{id}", tag = "record",
+    params(("id" = String, Path, description = "Id of the grade")),
+    responses(
+        (status = 200, description = "The grade", body = GradeDetail),
+        (status = 400, description = "The id is no id", body = assay_wire::ProblemBody),
+        (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
+        (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
+    ))]
+pub(crate) async fn get(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<GradeDetail>> {
+    let id: GradeId = parse_id("id", &id)?;
+    let store = store(&api)?.as_ref();
+    let record = store
+        .grade(id)
+        .await?
+        .ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no grade has the id `{id}`")))?;
+    let prompt = match record.prompt_hash {
+        Some(hash) => body(store, hash).await?,
+        None => Value::Null,
+    };
+    let checks = record.checks_json.as_deref().unwrap_or("{}");
+    Ok(Json(GradeDetail {
+        row: GradeBody::from(&record),
+        task: body(store, record.task_hash).await?,
+        checks: serde_json::from_str(checks).unwrap_or(Value::Null),
+        prompt,
+        completion: body(store, record.completion_hash).await?,
+    }))
+}
+
+async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
+    Ok(store
+        .body(hash)
+        .await?
+        .map_or(Value::Null, |Body { kind, content, .. }| match kind {
+            BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
+            BodyKind::Messages | BodyKind::Task => {
+                serde_json::from_slice(&content).unwrap_or(Value::Null)
+            }
+        }))
+}

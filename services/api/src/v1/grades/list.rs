@@ -1,0 +1,107 @@
+//! `GET /v1/grades`: a page of the record, newest first.
+
+use assay_core::store::GradeFilter;
+use assay_core::{ErrorCode, GradeId};
+use assay_wire::grades::{GradeBody, GradesBody};
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{parse_id, store};
+use crate::Api;
+use crate::error::{ApiError, ApiResult};
+
+/// Rows of a page unless the request says otherwise, and at most.
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_LIMIT: u32 = 1_000;
+
+/// Which grades; every parameter narrows.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// Exact name of the run.
+    run: Option<String>,
+    /// Exact step.
+    step: Option<i64>,
+    /// Exact name of the grader, as in `math`.
+    grader: Option<String>,
+    /// Exact channel, as in `math/default`.
+    channel: Option<String>,
+    /// `graded`, `ungradable` or `failed`.
+    outcome: Option<String>,
+    /// Exact verdict, as in `wrong_answer`.
+    verdict: Option<String>,
+    /// Exact batch.
+    batch: Option<String>,
+    /// Exact id of the item, as sent.
+    id: Option<String>,
+    /// Exact group, as sent.
+    group: Option<String>,
+    /// Smallest score, inclusive.
+    score_min: Option<f64>,
+    /// Largest score, inclusive.
+    score_max: Option<f64>,
+    /// Earliest time, inclusive, in microseconds since the Unix epoch.
+    since_us: Option<i64>,
+    /// Latest time, exclusive, in microseconds since the Unix epoch.
+    until_us: Option<i64>,
+    /// Only grades before this one: `next` of the page before.
+    before: Option<String>,
+    /// Rows of the page, 1 to 1,000; 100 unless given.
+    limit: Option<u32>,
+}
+
+/// Grades of the record, newest first, one page at a time.
+#[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
+    (status = 200, description = "A page of grades", body = GradesBody),
+    (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
+    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
+))]
+pub(crate) async fn list(
+    State(api): State<Api>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> ApiResult<Json<GradesBody>> {
+    let Query(query) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
+        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
+    }
+    let before: Option<GradeId> = query
+        .before
+        .as_deref()
+        .map(|id| parse_id("before", id))
+        .transpose()?;
+    let filter = GradeFilter {
+        batch: query
+            .batch
+            .as_deref()
+            .map(|id| parse_id("batch", id))
+            .transpose()?,
+        run: query.run,
+        step: query.step,
+        grader: query.grader,
+        channel: query.channel,
+        outcome: query.outcome,
+        verdict: query.verdict,
+        item: query.id,
+        group: query.group,
+        score_min: query.score_min,
+        score_max: query.score_max,
+        since_us: query.since_us,
+        until_us: query.until_us,
+    };
+    let page = store(&api)?.grades(&filter, before, limit).await?;
+    Ok(Json(GradesBody {
+        grades: page.grades.iter().map(GradeBody::from).collect(),
+        next: page.next.map(|id| id.to_string()),
+    }))
+}

@@ -1,0 +1,50 @@
+//! `POST /v1/grades/{id}/replay`: a stored item graded again with this binary.
+
+use assay_core::GradeId;
+use assay_engine::Side;
+use assay_wire::grades::{ReplayBody, VerdictThen};
+use axum::Json;
+use axum::extract::{Path, State};
+
+use super::parse_id;
+use crate::Api;
+use crate::error::ApiResult;
+
+/// Grades a stored item again. Nothing is recorded and nothing comes from a cache.
+#[utoipa::path(post, path = "/v1/grades/{id}/replay", tag = "record",
+    params(("id" = String, Path, description = "Id of the grade")),
+    responses(
+        (status = 200, description = "Both verdicts", body = ReplayBody),
+        (status = 400, description = "The id is no id", body = assay_wire::ProblemBody),
+        (status = 404, description = "No grade has this id, or its bodies are not kept", body = assay_wire::ProblemBody),
+        (status = 422, description = "The stored task no longer fits its grader", body = assay_wire::ProblemBody),
+        (status = 429, description = "Too much work is waiting", body = assay_wire::ProblemBody),
+        (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
+    ))]
+pub(crate) async fn replay(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<ReplayBody>> {
+    let id: GradeId = parse_id("id", &id)?;
+    let replay = api.engine().replay(id).await?;
+    let evidence = replay
+        .outcome
+        .grade()
+        .map(|grade| grade.evidence.as_map().clone());
+    Ok(Json(ReplayBody {
+        grade: id.to_string(),
+        flipped: replay.flipped(),
+        then: side(&replay.then),
+        now: side(&replay.now),
+        evidence: evidence.map_or(serde_json::Value::Null, serde_json::Value::Object),
+    }))
+}
+
+fn side(side: &Side) -> VerdictThen {
+    VerdictThen {
+        grader: side.grader.clone(),
+        outcome: side.outcome.clone(),
+        verdict: side.verdict.clone(),
+        score: side.score,
+    }
+}

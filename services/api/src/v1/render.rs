@@ -1,0 +1,177 @@
+//! A reply as JSON, whole or in lines.
+
+use std::borrow::Cow;
+
+use assay_core::{Component, Fault, Outcome};
+use assay_engine::{ChannelRates, GroupResult, ItemResult, Reply};
+use assay_wire::Warning;
+use assay_wire::reply::{
+    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine,
+};
+
+/// The reply as one JSON object.
+pub(crate) fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
+    let (groups, channels) = (reply.groups(), reply.channels());
+    let body = GradeReply {
+        batch: reply.id().to_string(),
+        results: reply
+            .results()
+            .map(|result| result_body(reply, result))
+            .collect(),
+        groups: groups.iter().map(group_body).collect(),
+        channels: channels.iter().map(channel_body).collect(),
+        warnings: Cow::Borrowed(warnings),
+    };
+    to_json(&body)
+}
+
+/// The results of a reply, a line each.
+pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for result in reply.results() {
+        push_line(
+            &mut lines,
+            &StreamLine::Result(Box::new(result_body(reply, result))),
+        );
+    }
+    lines
+}
+
+/// What follows the results of a stream.
+pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for group in &reply.groups() {
+        push_line(&mut lines, &StreamLine::Group(group_body(group)));
+    }
+    for channel in &reply.channels() {
+        push_line(&mut lines, &StreamLine::Channel(channel_body(channel)));
+    }
+    for warning in warnings {
+        push_line(&mut lines, &StreamLine::Warning(warning.clone()));
+    }
+    push_line(
+        &mut lines,
+        &StreamLine::End {
+            batch: reply.id().to_string(),
+            counts: counts(reply),
+        },
+    );
+    lines
+}
+
+/// The line that ends a stream that broke.
+pub(crate) fn error_line(fault: &Fault) -> Vec<u8> {
+    let mut lines = Vec::new();
+    push_line(
+        &mut lines,
+        &StreamLine::Error {
+            error: fault_body(fault),
+        },
+    );
+    lines
+}
+
+fn push_line(lines: &mut Vec<u8>, line: &StreamLine<'_>) {
+    lines.extend_from_slice(&to_json(line));
+    lines.push(b'\n');
+}
+
+/// The wire types hold finite numbers and string keys, so serialising them cannot fail.
+fn to_json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn counts(reply: &Reply) -> Counts {
+    let mut counts = Counts::default();
+    for result in reply.results() {
+        counts.items += 1;
+        match result.outcome {
+            Outcome::Graded(_) => counts.graded += 1,
+            Outcome::Ungradable(_) => counts.ungradable += 1,
+            Outcome::Failed(_) => counts.failed += 1,
+        }
+    }
+    counts
+}
+
+/// One result as JSON.
+fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
+    let item = reply.item(result);
+    let grade = result.outcome.grade();
+    ResultBody {
+        id: item.id.as_deref().map(Cow::Borrowed),
+        group: item.group.as_deref().map(Cow::Borrowed),
+        grade: result.grade.to_string(),
+        channel: Cow::Borrowed(&result.channel),
+        grader: Cow::Owned(result.spec.id()),
+        outcome: Cow::Borrowed(result.outcome.word()),
+        verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
+        pass: result.pass,
+        score: grade.map(|grade| grade.score.get()),
+        score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
+        backward: result.backward.map(assay_core::Reward::get),
+        forward: result.forward.map(assay_core::Reward::get),
+        reward: result.reward.map(assay_core::Reward::get),
+        coefficient: result.coefficient,
+        coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
+        components: result.components().map(component_body).collect(),
+        steps: grade
+            .map(|grade| grade.steps.iter().map(|score| score.get()).collect())
+            .unwrap_or_default(),
+        measures: grade
+            .map(|grade| {
+                grade
+                    .measures
+                    .iter()
+                    .map(|(name, measure)| (Cow::Borrowed(*name), measure.get()))
+                    .collect()
+            })
+            .unwrap_or_default(),
+        evidence: grade.map(|grade| Cow::Borrowed(grade.evidence.as_map())),
+        error: result.outcome.fault().map(fault_body),
+        deterministic: grade.is_none_or(|grade| grade.deterministic),
+        queue_us: result.queue_us,
+        grade_us: result.grade_us,
+        cached: result.cached,
+        recorded: result.recorded,
+    }
+}
+
+fn component_body(component: &Component) -> ComponentBody<'_> {
+    let grade = component.outcome.grade();
+    ComponentBody {
+        name: Cow::Borrowed(&component.name),
+        grader: Cow::Borrowed(&component.grader),
+        outcome: Cow::Borrowed(component.outcome.word()),
+        verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
+        score: grade.map(|grade| grade.score.get()),
+        error: component.outcome.fault().map(fault_body),
+    }
+}
+
+fn fault_body(fault: &Fault) -> FaultBody<'_> {
+    FaultBody {
+        code: fault.code,
+        message: Cow::Borrowed(&fault.message),
+        retryable: fault.retryable,
+    }
+}
+
+fn group_body(group: &GroupResult) -> GroupBody<'_> {
+    GroupBody {
+        group: group.group.as_deref().map(Cow::Borrowed),
+        n: group.n,
+        graded: group.graded,
+        mean: group.mean,
+        statistics: group.statistics.clone(),
+    }
+}
+
+fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
+    ChannelBody {
+        channel: Cow::Borrowed(&channel.channel),
+        rho0: channel.rho0,
+        rho1: channel.rho1,
+        j: channel.j,
+    }
+}
