@@ -1,0 +1,436 @@
+//! Boxes: `\boxed{…}`, `\fbox{…}`, `\boxed 5`. One pass over the text matches every brace, so nesting costs nothing.
+//! A box that is never closed is no answer, and neither is an empty one.
+
+use std::borrow::Cow;
+
+use super::series::{self, Member};
+use super::trim::tidy;
+use super::{Found, Rule};
+
+/// Names of box commands. The first one loses its `\b` to a backspace where a program unescaped the text once too often.
+const COMMANDS: &[&str] = &["boxed", "fbox", "framebox"];
+
+/// What models put into a box they mean to fill later.
+const PLACEHOLDERS: &[&str] = &["\\ldots", "\\dots", "\\cdots", "\\_", "…", ".", "?", "_"];
+
+struct Frame {
+    /// Where the command starts.
+    start: usize,
+    /// First byte after the command's opening brace.
+    inner: usize,
+    /// Byte of the closing brace and first byte after it; `None` while open.
+    close: Option<(usize, usize)>,
+    /// The command was written with a doubled backslash.
+    escaped: bool,
+}
+
+/// The last box of `text`, or the list of boxes it ends.
+pub(super) fn last(text: &str) -> Option<Found<'_>> {
+    let frames = frames(text);
+    let mut members = Vec::new();
+    let mut sources = Vec::new();
+    let mut covered = 0;
+    for (index, frame) in frames.iter().enumerate() {
+        let Some((_, end)) = frame.close else {
+            continue;
+        };
+        if frame.start < covered {
+            continue;
+        }
+        covered = end;
+        let source = unwrapped(text, &frames, index);
+        let answer = content(text, source, &frames[index + 1..], frame.escaped);
+        if !is_placeholder(&answer) {
+            sources.push(source);
+            members.push(Member {
+                start: frame.start,
+                end,
+                text: answer,
+            });
+        }
+    }
+    let series = series::last(text, &members)?;
+    let single = series.distinct == 1;
+    let last = members.len() - 1;
+    Some(Found {
+        source: if single {
+            sources[last]
+        } else {
+            &text[members[series.first].start..members[last].end]
+        },
+        text: series.text,
+        rule: if single { Rule::Boxed } else { Rule::BoxedList },
+    })
+}
+
+/// All box commands of `text` in their order, each with the brace that closes it.
+fn frames(text: &str) -> Vec<Frame> {
+    const PLAIN: usize = usize::MAX;
+    let bytes = text.as_bytes();
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut at = first_command(text);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' | 0x08 => {
+                let slashes = bytes[at..].iter().take_while(|b| **b == b'\\').count();
+                let head = at + slashes;
+                if let Some(after) = command_end(bytes, at, head) {
+                    let escaped = slashes > 0 && slashes % 2 == 0;
+                    let start = head - if escaped { 2 } else { slashes.min(1) };
+                    at = push_frame(text, start, after, escaped, &mut frames, &mut open);
+                } else if slashes == 0 {
+                    at += 1;
+                } else {
+                    // An odd backslash takes an escaped brace with it.
+                    let takes = slashes % 2 == 1 && matches!(bytes.get(head), Some(b'{' | b'}'));
+                    at = head + usize::from(takes);
+                }
+            }
+            b'{' => {
+                open.push(PLAIN);
+                at += 1;
+            }
+            b'}' => {
+                if let Some(frame) = open.pop().and_then(|index| frames.get_mut(index)) {
+                    frame.close = Some((at, at + 1));
+                }
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    frames
+}
+
+/// Braces before the first command cannot close a box, so reading starts there.
+fn first_command(text: &str) -> usize {
+    COMMANDS
+        .iter()
+        .chain(&["oxed"])
+        .filter_map(|name| text.find(name))
+        .min()
+        .map_or(text.len(), |at| {
+            let head = text[..at].trim_end_matches(['\\', '\u{8}', 'b']);
+            head.len()
+        })
+}
+
+/// First byte after the name of a box command whose backslashes stand at `at..head`.
+fn command_end(bytes: &[u8], at: usize, head: usize) -> Option<usize> {
+    let name_end = if bytes[at] == 0x08 {
+        bytes[at + 1..]
+            .starts_with(b"oxed")
+            .then_some(at + 1 + "oxed".len())
+    } else {
+        COMMANDS
+            .iter()
+            .find(|name| bytes[head..].starts_with(name.as_bytes()))
+            .map(|name| head + name.len())
+    }?;
+    let letter = bytes.get(name_end).is_some_and(u8::is_ascii_alphabetic);
+    (!letter).then_some(name_end)
+}
+
+/// Opens a box and returns where reading goes on.
+fn push_frame(
+    text: &str,
+    start: usize,
+    after: usize,
+    escaped: bool,
+    frames: &mut Vec<Frame>,
+    open: &mut Vec<usize>,
+) -> usize {
+    let rest = &text[after..];
+    let blank = rest.len() - rest.trim_start_matches([' ', '\n']).len();
+    let inner = after + blank;
+    if text[inner..].starts_with('{') {
+        open.push(frames.len());
+        frames.push(Frame {
+            start,
+            inner: inner + 1,
+            close: None,
+            escaped,
+        });
+        return inner + 1;
+    }
+    let Some(length) = bare_length(&text[inner..]) else {
+        return inner;
+    };
+    let end = inner + length;
+    frames.push(Frame {
+        start,
+        inner,
+        close: Some((end, end)),
+        escaped,
+    });
+    end
+}
+
+/// Length of the answer of a box without braces; `None` where the command is only mentioned.
+fn bare_length(rest: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut end = rest.len();
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => {
+                end = at;
+                break;
+            }
+            b'}' => depth -= 1,
+            b'$' | b'\n' | b'\r' | b'\t' => {
+                end = at;
+                break;
+            }
+            b' ' if depth == 0 => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let answer =
+        rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
+    let mention = answer.len() > 1 && answer.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let boxes = COMMANDS.iter().any(|name| {
+        answer
+            .strip_prefix('\\')
+            .is_some_and(|a| a.starts_with(name))
+    });
+    let starts = answer.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c));
+    (starts && depth == 0 && !mention && !boxes).then_some(answer.len())
+}
+
+/// The content of the innermost box of `\boxed{\boxed{…}}`.
+fn unwrapped<'a>(text: &'a str, frames: &[Frame], index: usize) -> &'a str {
+    let mut outer = index;
+    loop {
+        let Some((close, _)) = frames[outer].close else {
+            return "";
+        };
+        let inner = frames[outer].inner;
+        let only = frames.get(outer + 1).and_then(|next| {
+            let (_, end) = next.close?;
+            let alone = next.start >= inner
+                && end <= close
+                && text[inner..next.start].trim().is_empty()
+                && text[end..close].trim().is_empty();
+            alone.then_some(outer + 1)
+        });
+        match only {
+            Some(next) => outer = next,
+            None => return &text[inner..close],
+        }
+    }
+}
+
+/// The content of a box as an answer: commands of boxes inside it, maths delimiters and doubled backslashes go.
+fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) -> Cow<'a, str> {
+    let place = super::place(text, source);
+    let mut answer = Cow::Borrowed(source);
+    let nested: Vec<&Frame> = inside
+        .iter()
+        .skip_while(|frame| frame.start < place.start)
+        .take_while(|frame| frame.start < place.end)
+        .collect();
+    if !nested.is_empty() {
+        let mut kept = String::with_capacity(source.len());
+        let mut from = place.start;
+        for frame in nested {
+            let brace = text.as_bytes().get(frame.inner.wrapping_sub(1)) == Some(&b'{');
+            kept.push_str(&text[from..frame.start]);
+            from = frame.inner - usize::from(brace);
+        }
+        kept.push_str(&text[from..place.end]);
+        answer = Cow::Owned(kept);
+    }
+    if escaped && doubled(&answer) {
+        answer = Cow::Owned(answer.replace("\\\\", "\\"));
+    }
+    if lone_dollars(&answer).is_some_and(|count| count > 0 && count % 2 == 0) {
+        answer = Cow::Owned(without_dollars(&answer));
+    }
+    match answer {
+        Cow::Borrowed(answer) => Cow::Borrowed(tidy(answer)),
+        Cow::Owned(answer) => Cow::Owned(tidy(&answer).to_owned()),
+    }
+}
+
+/// Whether every run of backslashes has an even length: the text was escaped once too often.
+fn doubled(text: &str) -> bool {
+    let mut run = 0usize;
+    for byte in text.bytes() {
+        if byte == b'\\' {
+            run += 1;
+        } else {
+            if run % 2 == 1 {
+                return false;
+            }
+            run = 0;
+        }
+    }
+    run.is_multiple_of(2)
+}
+
+/// How many `$` stand without a backslash.
+fn lone_dollars(text: &str) -> Option<usize> {
+    text.contains('$').then(|| {
+        let bytes = text.as_bytes();
+        (0..bytes.len())
+            .filter(|at| bytes[*at] == b'$' && (*at == 0 || bytes[*at - 1] != b'\\'))
+            .count()
+    })
+}
+
+fn without_dollars(text: &str) -> String {
+    let mut before = ' ';
+    text.chars()
+        .filter(|c| {
+            let lone = *c == '$' && before != '\\';
+            before = *c;
+            !lone
+        })
+        .collect()
+}
+
+fn is_placeholder(answer: &str) -> bool {
+    let mut rest = answer.trim();
+    while !rest.is_empty() {
+        let Some(shorter) = PLACEHOLDERS.iter().find_map(|p| rest.strip_prefix(p)) else {
+            return false;
+        };
+        rest = shorter.trim_start();
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(text: &str) -> Option<(String, Rule)> {
+        last(text).map(|found| (found.text.into_owned(), found.rule))
+    }
+
+    fn single(text: &str) -> String {
+        let (answer, rule) = answer(text).unwrap();
+        assert_eq!(rule, Rule::Boxed, "{text}");
+        answer
+    }
+
+    fn list(text: &str) -> String {
+        let (answer, rule) = answer(text).unwrap();
+        assert_eq!(rule, Rule::BoxedList, "{text}");
+        answer
+    }
+
+    #[test]
+    fn the_last_box_counts() {
+        assert_eq!(
+            single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."),
+            "8"
+        );
+        assert_eq!(single(r"\boxed{3} and then \boxed{4"), "3");
+    }
+
+    #[test]
+    fn braces_nest_and_escaped_braces_do_not() {
+        assert_eq!(
+            single(r"$\boxed{\frac{1}{\sqrt{2}}}$"),
+            r"\frac{1}{\sqrt{2}}"
+        );
+        assert_eq!(single(r"\boxed{\{1,2\}}"), r"\{1,2\}");
+        assert_eq!(single(r"{{ \boxed{5} }"), "5");
+    }
+
+    #[test]
+    fn boxes_without_braces_and_other_commands_count() {
+        assert_eq!(single(r"so \boxed 5."), "5");
+        assert_eq!(single(r"$\boxed \frac{1}{2}$"), r"\frac{1}{2}");
+        assert_eq!(single(r"\fbox{$12$}"), "12");
+        assert_eq!(single("\u{8}oxed{12}"), "12");
+        assert_eq!(answer(r"put it in a \boxed environment"), None);
+    }
+
+    #[test]
+    fn a_box_that_is_open_empty_or_a_placeholder_is_no_answer() {
+        for text in [
+            r"\boxed{3",
+            r"\boxed{}",
+            r"\boxed{ }",
+            r"\boxed{...}",
+            r"\boxed{\ldots}",
+            r"\boxed",
+        ] {
+            assert_eq!(answer(text), None, "{text}");
+        }
+        assert_eq!(single(r"\boxed{5} as asked: \boxed{}"), "5");
+    }
+
+    #[test]
+    fn boxes_in_boxes_are_unwrapped_however_deep() {
+        let deep = format!("{}3{}", r"\boxed{".repeat(20_000), "}".repeat(20_000));
+        assert_eq!(single(&deep), "3");
+        assert_eq!(single(r"\boxed{x = \boxed{3}}"), "x = {3}");
+    }
+
+    #[test]
+    fn doubled_backslashes_are_undone_where_all_are_doubled() {
+        assert_eq!(single(r"\\boxed{\\frac{1}{2}}"), r"\frac{1}{2}");
+        assert_eq!(
+            single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"),
+            r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"
+        );
+    }
+
+    #[test]
+    fn joined_boxes_are_a_list_that_keeps_its_joiner() {
+        assert_eq!(list(r"\boxed{5} or \boxed{6} or \boxed{7}"), "5 or 6 or 7");
+        assert_eq!(
+            list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."),
+            "1, 2 and 3"
+        );
+        assert_eq!(
+            list(r"\boxed{1} \quad \text{and} \quad \boxed{2}"),
+            "1 and 2"
+        );
+        for joiner in ["或", "ou", "oder", "o", "或者"] {
+            assert_eq!(
+                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
+                "1 or 2"
+            );
+        }
+        for joiner in ["和", "et", "und", "y"] {
+            assert_eq!(
+                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
+                "1 and 2"
+            );
+        }
+    }
+
+    #[test]
+    fn boxes_side_by_side_are_a_list_and_repeated_boxes_one_answer() {
+        assert_eq!(list(r"\boxed{7} \boxed{8}"), "7, 8");
+        assert_eq!(list(r"\boxed{7}. \boxed{8}"), "7, 8");
+        assert_eq!(single(r"\boxed{3}\boxed{3} \boxed{ 3 }"), "3");
+    }
+
+    #[test]
+    fn names_before_joined_boxes_go_with_them() {
+        assert_eq!(
+            list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"),
+            "p = 2 and q = 3"
+        );
+        assert_eq!(
+            single(r"so p is \boxed{2} and the length is \boxed{3}"),
+            "3"
+        );
+    }
+
+    #[test]
+    fn maths_delimiters_inside_a_box_go() {
+        assert_eq!(single(r"\boxed{12 $ and $13}"), "12  and 13");
+        assert_eq!(single(r"\boxed{\$5}"), r"\$5");
+    }
+}

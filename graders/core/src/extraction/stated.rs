@@ -1,0 +1,433 @@
+//! Statements: "the answer is …", "答案：…", "la réponse est …". The last one that says something counts.
+//! A denial, a condition and an announcement without a value are no statements.
+
+use std::borrow::Cow;
+
+use super::phrases::{self, ANNOUNCES, UNDERMINES, lower};
+use super::runs::{self, Run};
+use super::tokens::{Kind, Line};
+use super::trim::tidy;
+use super::{Found, Options, Rule, choice, maths_spans};
+
+/// Names up to this many letters need a colon and a line of their own.
+const SHORTEST_NAME: usize = 3;
+
+/// Most words between an answer's name and its verb.
+const MOST_BETWEEN: usize = 14;
+
+/// Most words an answer in words has.
+const MOST_WORDS: usize = 4;
+
+/// The last statement of an answer in `text`.
+pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
+    let names: Vec<&str> = phrases::answer_names(options.language).collect();
+    let mut end = text.len();
+    for (at, first) in text.char_indices().rev() {
+        let opens_word = text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|before| !before.is_alphabetic() || !is_spaced(first));
+        if !opens_word {
+            continue;
+        }
+        let Some(length) = name_length(&text[at..], first, &names) else {
+            continue;
+        };
+        // What follows belongs to this name only up to the next one, so every byte is read for one name.
+        let opens = opens_line(text, at);
+        let direct = opens || !text[at..at + length].is_ascii();
+        let connected = after_connector(&text[at + length..end], opens, direct);
+        // A name of one to three letters is a word too; only "A: 5" makes it the name of an answer.
+        let short = length <= SHORTEST_NAME && is_spaced(first);
+        if let Some((value, how)) = connected
+            && (!short || opens && how == How::Colon)
+            && !is_undermined(text, at)
+            && let Some(found) = value_of(value, how, options)
+        {
+            return Some(found);
+        }
+        end = at;
+    }
+    None
+}
+
+/// The answer inside a text that is known to hold one, such as an answer tag.
+pub(super) fn inside<'a>(text: &'a str, rule: Rule, options: &Options<'_>) -> Option<Found<'a>> {
+    let found = last(text, options)?;
+    Some(Found { rule, ..found })
+}
+
+/// How a name was connected with what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Colon,
+    Verb,
+    Heading,
+}
+
+/// Whether words of this letter's script are parted by blanks.
+fn is_spaced(c: char) -> bool {
+    c < '\u{2e80}'
+}
+
+fn opens_line(text: &str, at: usize) -> bool {
+    // A line may open with "The final" and marks of a heading; longer openings are prose.
+    const LONGEST_OPENING: usize = 32;
+    let from = at.saturating_sub(LONGEST_OPENING);
+    let newline = text.as_bytes()[from..at]
+        .iter()
+        .rposition(|byte| *byte == b'\n');
+    let line = match newline {
+        Some(newline) => from + newline + 1,
+        None if from == 0 => 0,
+        None => return false,
+    };
+    text[line..at]
+        .split(|c: char| !c.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .all(|word| matches!(&*lower(word), "the" | "final" | "la" | "die" | "my"))
+}
+
+fn name_length(rest: &str, first: char, names: &[&str]) -> Option<usize> {
+    let folded = first.to_lowercase().next()?;
+    names
+        .iter()
+        .filter(|name| name.starts_with(folded))
+        .filter_map(|name| {
+            let length = folded_prefix(rest, name)?;
+            let goes_on = rest[length..].starts_with(|c: char| c.is_alphabetic() && is_spaced(c));
+            (!goes_on || !is_spaced(folded)).then_some(length)
+        })
+        .max()
+}
+
+/// Length of the prefix of `rest` that is `name` in any case.
+fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
+    let mut chars = rest.char_indices();
+    for wanted in name.chars() {
+        let (_, c) = chars.next()?;
+        if c != wanted && c.to_lowercase().next() != Some(wanted) {
+            return None;
+        }
+    }
+    Some(chars.offset())
+}
+
+/// What follows the connector after a name, with blank space and emphasis cut; `None` where the name is not connected.
+///
+/// `direct` allows a value right after the name.
+fn after_connector(after: &str, opens_line: bool, direct: bool) -> Option<(&str, How)> {
+    let named = after.trim_start_matches(['*', '_', '`', ' ', '\u{a0}', ')', ']']);
+    let rest = after_parenthesis(named);
+    if direct && rest.len() < named.len() && rest.trim_end_matches('.').trim().is_empty() {
+        return Some((named, How::Heading));
+    }
+    if let Some(value) = rest.strip_prefix([':', '：', '=']) {
+        return Some((value_start(value), How::Colon));
+    }
+    if opens_line && (rest.starts_with('\n') || rest.starts_with("\r\n")) {
+        return Some((value_start(rest), How::Heading));
+    }
+    // Sentences end before a verb does: only a short stretch of this sentence may stand between.
+    let mut at = 0;
+    for word_index in 0..MOST_BETWEEN {
+        let tail = &rest[at..];
+        let blank = tail.len() - tail.trim_start_matches([' ', '*', '_', ',', '，']).len();
+        let tail = &tail[blank..];
+        let first = tail.chars().next()?;
+        if is_spaced(first) {
+            let length = tail
+                .find(|c: char| {
+                    !(c.is_alphanumeric() || "'’$\\{}()-".contains(c) || is_combining(c))
+                })
+                .unwrap_or(tail.len());
+            let word = &tail[..length];
+            let after_word = &tail[length..];
+            if phrases::is_verb(word) {
+                return Some((value_start(after_word), How::Verb));
+            }
+            if length == 0 {
+                return None;
+            }
+            if word_index == 0 && !phrases::is_between(word) {
+                // Languages that put the verb last state the value right after the name.
+                let value = word.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '\\');
+                return (direct && value).then(|| (value_start(rest), How::Heading));
+            }
+            if let Some(value) = after_word.strip_prefix([':', '：']) {
+                return Some((value_start(value), How::Colon));
+            }
+            at += blank + length;
+        } else {
+            let verb = ideographic_verb(tail)?;
+            return Some((value_start(&tail[verb..]), How::Verb));
+        }
+    }
+    None
+}
+
+/// Length of a verb at the start of text without blanks, with what may stand before it: "应该是".
+fn ideographic_verb(tail: &str) -> Option<usize> {
+    const LONGEST: usize = 6;
+    let mut found = None;
+    let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
+    for end in ends.skip(1).take(LONGEST) {
+        let word = &tail[..end];
+        if phrases::is_verb(word) {
+            found = Some(end);
+        } else if let Some(rest) = prefix_between(word)
+            && phrases::is_verb(rest)
+        {
+            found = Some(end);
+        }
+    }
+    found
+}
+
+fn prefix_between(word: &str) -> Option<&str> {
+    word.char_indices()
+        .skip(1)
+        .map(|(at, _)| word.split_at(at))
+        .find(|(head, _)| phrases::is_between(head))
+        .map(|(_, tail)| tail)
+}
+
+fn is_combining(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{97f}' | '\u{64b}'..='\u{65f}')
+}
+
+/// Skips "(in cm)" after a name.
+fn after_parenthesis(rest: &str) -> &str {
+    const LONGEST: usize = 40;
+    let close = match rest.chars().next() {
+        Some('(') => ')',
+        Some('（') => '）',
+        _ => return rest,
+    };
+    rest.char_indices()
+        .take(LONGEST)
+        .take_while(|(_, c)| *c != '\n')
+        .find(|(_, c)| *c == close)
+        .map_or(rest, |(at, _)| {
+            rest[at + close.len_utf8()..].trim_start_matches([' ', '*'])
+        })
+}
+
+fn value_start(value: &str) -> &str {
+    let mut rest = value;
+    loop {
+        let before = rest.len();
+        rest = rest.trim_start();
+        // Emphasis and headings, but never the star or sign of an expression.
+        rest = rest.strip_prefix("**").unwrap_or(rest);
+        rest = rest.strip_prefix("__").unwrap_or(rest);
+        rest = rest.trim_start_matches([':', '：', '#', '>']);
+        if rest.len() == before {
+            return rest;
+        }
+    }
+}
+
+/// Whether the words before a name make it a condition or a denial.
+fn is_undermined(text: &str, at: usize) -> bool {
+    const WORDS: usize = 3;
+    const BYTES: usize = 48;
+    let start = (0..=at)
+        .rev()
+        .take(BYTES)
+        .filter(|start| text.is_char_boundary(*start))
+        .last()
+        .unwrap_or(at);
+    let clause = text[start..at]
+        .rsplit(['.', '\n', ',', '。', '，', ':', ';'])
+        .next()
+        .unwrap_or_default();
+    clause
+        .rsplit(|c: char| !c.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .take(WORDS)
+        .enumerate()
+        .any(|(distance, word)| {
+            let word = lower(word);
+            // "to answer", but not "the solution to the answer".
+            UNDERMINES.contains(&&*word) && (word != "to" || distance == 0)
+        })
+}
+
+/// The answer at the start of what a statement says.
+fn value_of<'a>(value: &'a str, how: How, options: &Options<'_>) -> Option<Found<'a>> {
+    if let Some(display) = leading_display(value) {
+        return Some(display);
+    }
+    let end = value.find('\n').unwrap_or(value.len());
+    let line = Line::read(&value[..end]);
+    let mut first = 0;
+    while first < line.tokens.len() {
+        let word = line.str(first);
+        match line.tokens[first].kind {
+            // "No" is an answer, "not 5" is none.
+            Kind::Word if phrases::is_not(word) && !matches!(&*lower(word), "no" | "non") => {
+                return None;
+            }
+            Kind::Word if phrases::is_before_value(word) => first += 1,
+            Kind::Other if !word.starts_with(char::is_alphanumeric) => first += 1,
+            Kind::Separator if first > 0 => first += 1,
+            _ => break,
+        }
+    }
+    if options.choices
+        && let Some(letter) = choice::in_clause(&line.text[line.tokens.get(first)?.start..])
+    {
+        return Some(Found {
+            rule: Rule::Stated,
+            ..letter
+        });
+    }
+    if runs::starts_value(&line, first)
+        && let Ok(run) = runs::run_at(&line, first)
+    {
+        return Some(found(&line, run));
+    }
+    after_verb(&line, first)
+        .or_else(|| clause(&line, first, how))
+        .or_else(|| {
+            let run = runs::runs(&line).into_iter().find(|run| run.strong)?;
+            Some(found(&line, run))
+        })
+}
+
+fn found<'a>(line: &Line<'a>, run: Run) -> Found<'a> {
+    let (first, end) = without_brackets(line, run);
+    let (text, source) = runs::text(line, first, end);
+    Found {
+        text,
+        source,
+        rule: Rule::Stated,
+    }
+}
+
+/// "(35 + 70 = 105)": brackets around an equation group nothing.
+fn without_brackets(line: &Line<'_>, run: Run) -> (usize, usize) {
+    let (first, end) = (run.first, run.end);
+    if line.kind(first) != Some(Kind::Open)
+        || line.kind(end - 1) != Some(Kind::Close)
+        || end - first < 3
+    {
+        return (first, end);
+    }
+    let inside = &line.tokens[first + 1..end - 1];
+    let flat = !inside
+        .iter()
+        .any(|token| matches!(token.kind, Kind::Open | Kind::Close | Kind::Separator));
+    let equation = inside.iter().any(|token| token.kind == Kind::Relation);
+    if flat && equation {
+        (first + 1, end - 1)
+    } else {
+        (first, end)
+    }
+}
+
+/// Display maths right after the connector, which may hold line breaks.
+fn leading_display(value: &str) -> Option<Found<'_>> {
+    if !(value.starts_with("$$") || value.starts_with("\\[") || value.starts_with("\\begin")) {
+        return None;
+    }
+    let span = *maths_spans::spans(value).first()?;
+    if span.start != 0 || !span.display {
+        return None;
+    }
+    let inner = &value[span.inner_start..span.inner_end];
+    let (text, source) = super::last::display_answer(inner)?;
+    Some(Found {
+        text,
+        source,
+        rule: Rule::Stated,
+    })
+}
+
+/// The value after the last verb of the first sentence: "the largest n is 34".
+fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
+    let end = sentence_end(line, first);
+    let mut last = None;
+    let mut at = first;
+    while at < end {
+        let verb = match line.tokens[at].kind {
+            Kind::Word => {
+                let word = line.str(at);
+                phrases::is_verb(word) || ends_with_verb(word)
+            }
+            Kind::Relation => line.str(at) == "=",
+            _ => false,
+        };
+        at += 1;
+        if !verb {
+            continue;
+        }
+        while at < end
+            && line.tokens[at].kind == Kind::Word
+            && phrases::is_before_value(line.str(at))
+        {
+            at += 1;
+        }
+        if runs::starts_value(line, at)
+            && let Ok(run) = runs::run_at(line, at)
+            && run.strong
+        {
+            at = run.end;
+            last = Some(run);
+        }
+    }
+    last.map(|run| found(line, run))
+}
+
+fn ends_with_verb(word: &str) -> bool {
+    const LONGEST: usize = 3;
+    let wide = word.chars().next().is_some_and(|c| !is_spaced(c));
+    wide && word
+        .char_indices()
+        .rev()
+        .take(LONGEST)
+        .any(|(at, _)| phrases::is_verb(&word[at..]))
+}
+
+fn sentence_end(line: &Line<'_>, first: usize) -> usize {
+    (first..line.tokens.len())
+        .find(|at| line.tokens[*at].kind == Kind::Stop)
+        .unwrap_or(line.tokens.len())
+}
+
+/// An answer in words, up to the end of its clause.
+fn clause<'a>(line: &Line<'a>, first: usize, how: How) -> Option<Found<'a>> {
+    let end = sentence_end(line, first);
+    if end == first {
+        return None;
+    }
+    let words: usize = line.tokens[first..end]
+        .iter()
+        .filter(|token| matches!(token.kind, Kind::Word | Kind::Name))
+        .map(|token| {
+            let word = &line.text[token.start..token.end];
+            if word.starts_with(is_spaced) {
+                1
+            } else {
+                word.chars().count().div_ceil(2)
+            }
+        })
+        .sum();
+    let digits = line.tokens[first..end]
+        .iter()
+        .any(|token| token.kind == Kind::Number);
+    let opening = line.str(first);
+    let announces = ANNOUNCES.contains(&&*lower(opening));
+    // With a number in it, only a name and its number are an answer in words: "is June 5".
+    let named = how == How::Verb && words <= 2 && opening.starts_with(char::is_uppercase);
+    if words == 0 || words > MOST_WORDS || announces || digits && !named {
+        return None;
+    }
+    let source = tidy(&line.text[line.tokens[first].start..line.tokens[end - 1].end]);
+    (!source.is_empty()).then(|| Found {
+        text: Cow::Borrowed(source),
+        source,
+        rule: Rule::Stated,
+    })
+}

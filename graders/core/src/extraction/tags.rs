@@ -1,0 +1,137 @@
+//! Answers marked by their format: `<answer>…</answer>` and GSM8K's `#### …`.
+
+use std::borrow::Cow;
+
+use super::series::{self, Member};
+use super::tokens::{Kind, Line};
+use super::trim::tidy;
+use super::{Found, Options, Rule, choice, last, stated};
+
+/// The last `<answer>…</answer>` that holds something, or the list of tags it ends.
+pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
+    let mut members = Vec::new();
+    let mut sources = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut at = 0;
+    while let Some(step) = text[at..].find('<') {
+        at += step;
+        let rest = &text[at..];
+        if let Some(length) = tag(rest, "<answer") {
+            open = Some(at);
+            at += length;
+        } else if let Some(length) = tag(rest, "</answer") {
+            if let Some(start) = open.take() {
+                let inner_start = start + tag(&text[start..], "<answer").unwrap_or_default();
+                let source = tidy(&text[inner_start..at]);
+                if !source.is_empty() {
+                    sources.push(source);
+                    members.push(Member {
+                        start,
+                        end: at + length,
+                        text: Cow::Borrowed(source),
+                    });
+                }
+            }
+            at += length;
+        } else {
+            at += 1;
+        }
+    }
+    let series = series::last(text, &members)?;
+    let last = members.len() - 1;
+    if series.distinct > 1 {
+        return Some(Found {
+            source: &text[members[series.first].start..members[last].end],
+            text: series.text,
+            rule: Rule::AnswerTag,
+        });
+    }
+    Some(content(sources[last], options))
+}
+
+/// Length of a tag that starts with `name`, in any case, with blank space before its end.
+fn tag(rest: &str, name: &str) -> Option<usize> {
+    let head = rest.as_bytes().get(..name.len())?;
+    if !head.eq_ignore_ascii_case(name.as_bytes()) {
+        return None;
+    }
+    let after = &rest[name.len()..];
+    let blank = after.len() - after.trim_start_matches(' ').len();
+    after[blank..]
+        .starts_with('>')
+        .then_some(name.len() + blank + 1)
+}
+
+/// What a tag holds, as one answer: a sentence inside it is read as the completion would be.
+fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
+    /// Most words of prose an answer has before it is read as a sentence.
+    const MOST_WORDS: usize = 4;
+    if options.choices
+        && let Some(letter) = choice::in_clause(source)
+        && words(source, MOST_WORDS) > 0
+    {
+        return Found {
+            rule: Rule::AnswerTag,
+            ..letter
+        };
+    }
+    let sentence = words(source, MOST_WORDS) > MOST_WORDS;
+    stated::inside(source, Rule::AnswerTag, options)
+        .or_else(|| {
+            let found = sentence.then(|| last::conclusion(source)).flatten()?;
+            Some(Found {
+                rule: Rule::AnswerTag,
+                ..found
+            })
+        })
+        .unwrap_or_else(|| Found::slice(source, Rule::AnswerTag))
+}
+
+/// Words of prose in `text`; counting stops past `enough`.
+fn words(text: &str, enough: usize) -> usize {
+    Line::read(text)
+        .tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Word)
+        .take(enough + 1)
+        .count()
+}
+
+/// The last `#### …` that is an answer and no heading.
+pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
+    let mut end = text.len();
+    while let Some(at) = text[..end].rfind("####") {
+        let before = &text[..at];
+        let start = before.trim_end_matches('#').len();
+        end = start;
+        let value = &text[at + 4..];
+        let line_end = value.find('\n').unwrap_or(value.len());
+        let (line, rest) = value.split_at(line_end);
+        if before.len() > start || line.starts_with('#') {
+            continue;
+        }
+        let source = tidy(line);
+        if is_answer(source, rest.trim().is_empty()) {
+            return Some(
+                stated::inside(source, Rule::Hashes, options)
+                    .unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
+            );
+        }
+    }
+    None
+}
+
+/// Whether a line after `####` is an answer: it starts like a value, or is one or two words that end the text.
+fn is_answer(source: &str, ends_text: bool) -> bool {
+    if source.is_empty() {
+        return false;
+    }
+    let line = Line::read(source);
+    let words = line
+        .tokens
+        .iter()
+        .filter(|token| matches!(token.kind, Kind::Word))
+        .count();
+    let value = super::runs::starts_value(&line, 0);
+    value && (words <= 4 || ends_text) || ends_text && words <= 2
+}
