@@ -1,0 +1,263 @@
+//! Measures what recording costs: processor time for each grade, all in (compression, spool, database), of batches of 1,024 grades with
+//! completions of 2 kB. Run it on a quiet machine:
+//!
+//! ```sh
+//! cargo run --release -p assay-store --example cost -- 64
+//! ```
+//!
+//! The argument is the number of batches. Processor time is the process's own, from `/proc/self/stat`; texts are made of a fixed
+//! vocabulary, which compresses about as completions do.
+
+use std::sync::Arc;
+
+use assay_core::record::{Body, BodyKind, Entry, GradeRecord};
+use assay_core::store::{GradeFilter, Reader, Recorder};
+use assay_core::{BatchId, Clock, Hash, Ids, SystemClock};
+use assay_store::{DurableStore, StoreOptions};
+
+const GRADES: u32 = 1_024;
+const COMPLETION: usize = 2_048;
+const WORDS: &[&str] = &[
+    "so",
+    "the",
+    "answer",
+    "is",
+    "we",
+    "have",
+    "that",
+    "therefore",
+    "x",
+    "y",
+    "equals",
+    "\\frac{1}{2}",
+    "\\boxed{",
+    "}",
+    "let",
+    "us",
+    "consider",
+    "multiply",
+    "both",
+    "sides",
+    "by",
+    "and",
+    "then",
+    "subtract",
+    "which",
+    "gives",
+    "12",
+    "36",
+    "144",
+    "sum",
+    "of",
+    "squares",
+    "triangle",
+    "angle",
+    "because",
+    "prime",
+    "factor",
+    "wait,",
+    "check",
+    "again",
+    "number",
+    "integer",
+    "solution",
+    "\n\n",
+    "first",
+    "second",
+    "case",
+    "if",
+    "holds",
+    "for",
+    "all",
+    "n",
+];
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn text(&mut self, length: usize) -> String {
+        let mut text = String::with_capacity(length + 16);
+        while text.len() < length {
+            // The square makes some words frequent, as in language.
+            let roll = self.next() % 1_000;
+            let word = roll * roll * WORDS.len() as u64 / 1_000_000;
+            text.push_str(WORDS[word as usize]);
+            text.push(' ');
+            if roll % 9 == 0 {
+                text.push_str(&(self.next() % 10_000).to_string());
+                text.push(' ');
+            }
+        }
+        text
+    }
+}
+
+fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
+    let run: Option<Arc<str>> = Some("qwen3-0.6b-math".into());
+    let caller: Arc<str> = "local".into();
+    let policy: Arc<str> = "default".into();
+    let mut bodies = Vec::new();
+    let mut body = |kind, content: String| {
+        let content = content.into_bytes();
+        let hash = Hash::of(&content);
+        bodies.push(Body {
+            hash,
+            kind,
+            content,
+        });
+        hash
+    };
+    let mut grades = Vec::new();
+    let (mut task_hash, mut prompt_hash) = (Hash::of(b""), Hash::of(b""));
+    for position in 0..GRADES {
+        if position % 8 == 0 {
+            let answer = random.next();
+            task_hash = body(
+                BodyKind::Task,
+                format!(r#"{{"type":"math","answer":"{answer}"}}"#),
+            );
+            prompt_hash = body(BodyKind::Text, random.text(300));
+        }
+        let completion_hash = body(BodyKind::Text, random.text(COMPLETION));
+        let pass = random.next() % 2 == 0;
+        grades.push(GradeRecord {
+            grade: id.grade(position),
+            batch: id,
+            position,
+            caller: caller.clone(),
+            run: run.clone(),
+            step: Some(step),
+            item: Some(format!("s{step}-p{}-{}", position / 8, position % 8)),
+            group: Some(format!("s{step}-p{}", position / 8)),
+            prompt_key: Some(prompt_hash.to_string()[..32].to_owned()),
+            channel: "math/gsm-like".to_owned(),
+            grader: "math".to_owned(),
+            grader_version: 1,
+            image: None,
+            task_hash,
+            completion_hash,
+            prompt_hash: Some(prompt_hash),
+            policy: policy.clone(),
+            outcome: "graded".to_owned(),
+            verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
+            pass: Some(pass),
+            score: Some(f64::from(u8::from(pass))),
+            reward: Some(f64::from(u8::from(pass))),
+            components_json: None,
+            steps_json: None,
+            measures_json: Some(r#"{"tokens":812}"#.to_owned()),
+            evidence_json: Some(
+                r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned(),
+            ),
+            error_json: None,
+            meta_json: Some(r#"{"tokens":812,"truncated":false}"#.to_owned()),
+            checks_json: None,
+            deterministic: true,
+            cached: false,
+            queue_us: 15,
+            grade_us: 60,
+            work: random.next() % 1_000,
+            time_us: time_us + i64::from(position),
+        });
+    }
+    Entry {
+        batch: id,
+        caller,
+        run,
+        step: Some(step),
+        items: GRADES,
+        received_us: time_us,
+        grades,
+        bodies,
+        claim: None,
+    }
+}
+
+/// Processor time of this process, user and system, in microseconds.
+fn processor_us() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux has /proc");
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |field: usize| fields[field].parse::<u64>().expect("a number of ticks");
+    (ticks(11) + ticks(12)) * 10_000
+}
+
+#[tokio::main]
+#[expect(clippy::print_stdout, reason = "a report for whoever runs it")]
+async fn main() {
+    let batches: i64 = std::env::args()
+        .nth(1)
+        .map_or(32, |text| text.parse().expect("a number of batches"));
+    let folder = tempfile::tempdir().expect("a folder for the database");
+    let path = folder.path().join("assay.db");
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let options = StoreOptions::new(format!("sqlite://{}", path.display()));
+    let store = DurableStore::open(&options, clock.clone())
+        .await
+        .expect("a store");
+    let ids = Ids::random();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut recording, mut all_in) = (0, 0);
+    let mut waiting = std::time::Duration::ZERO;
+    // Entries are made in slices and dropped, so that making them neither counts nor fills the memory.
+    let mut step = 0;
+    while step < batches {
+        let slice: Vec<_> = (step..batches.min(step + 16))
+            .map(|step| {
+                Arc::new(batch(
+                    &mut random,
+                    ids.batch(clock.as_ref()),
+                    step,
+                    clock.unix_us(),
+                ))
+            })
+            .collect();
+        step += 16;
+        let (before, started) = (processor_us(), clock.monotonic());
+        for entry in slice {
+            store.record(entry).await.expect("recorded");
+        }
+        recording += processor_us() - before;
+        waiting += clock.monotonic() - started;
+        // Reads see everything at once, so only the file tells when the database has followed.
+        let filter = GradeFilter::default();
+        store.grades(&filter, None, 1).await.expect("a page");
+        wait_applied(&store).await;
+        all_in += processor_us() - before;
+    }
+    let before = processor_us();
+    store.close().await.expect("closed");
+    all_in += processor_us() - before;
+    let grades = (batches * i64::from(GRADES)) as f64;
+    println!("grades                       {grades:>12}");
+    println!(
+        "until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)",
+        recording as f64 / grades
+    );
+    println!(
+        "all in, µs a grade           {:>12.2}  (processor)",
+        all_in as f64 / grades
+    );
+    println!(
+        "a batch waits, ms            {:>12.2}",
+        waiting.as_secs_f64() * 1e3 / batches as f64
+    );
+    let size = std::fs::metadata(&path).map_or(0, |file| file.len());
+    println!(
+        "database, bytes a grade      {:>12.0}",
+        size as f64 / grades
+    );
+}
+
+async fn wait_applied(store: &DurableStore) {
+    while store.pending_entries() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,118 @@
+//! Responsible for what the rest of this crate asks of a database: apply entries exactly once, read one consistent state. SQLite
+//! answers it now; PostgreSQL can join without a change to the spool, the waiting entries or the merging of reads.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
+use assay_core::store::{GradeFilter, StoreError};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+
+use crate::packs::BadContent;
+use crate::spool::Position;
+use crate::totals::RunTotals;
+use crate::writer::Loaded;
+
+/// The database failed, or holds what it cannot hold.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseError {
+    #[error("{0}")]
+    Driver(#[from] sqlx::Error),
+    #[error("{table}.{column}: {reason}")]
+    Row {
+        table: &'static str,
+        column: &'static str,
+        reason: String,
+    },
+    #[error(transparent)]
+    Content(#[from] BadContent),
+}
+
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Driver(error) => Self::Unavailable(format!(
+                "the database does not answer ({error}): check its disk and who has it locked"
+            )),
+            other => Self::Inconsistent(other.to_string()),
+        }
+    }
+}
+
+/// An entry and the position after it.
+pub(crate) type Applicable = (Position, Arc<Loaded>);
+
+/// A database that follows the spool.
+pub(crate) trait Database: Send + Sync {
+    /// How far this spool has been applied.
+    fn progress(&self) -> BoxFuture<'_, Result<Position, DatabaseError>>;
+
+    /// Applies those of `entries` that the progress does not cover yet and moves it to `progress`, all in one transaction. Grades whose
+    /// id is already there change nothing, sums included.
+    fn apply<'a>(
+        &'a self,
+        entries: &'a [Applicable],
+        progress: Position,
+        now_us: i64,
+    ) -> BoxFuture<'a, Result<(), DatabaseError>>;
+
+    /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now.
+    fn checkpoint(&self) -> BoxFuture<'_, Result<bool, DatabaseError>>;
+
+    /// One consistent state, to be read from until it is dropped.
+    fn snapshot(&self) -> BoxFuture<'_, Result<Box<dyn Snapshot>, DatabaseError>>;
+
+    /// Closes every connection.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// One consistent state of the database. Every entry at or before `progress` is in it, none behind.
+pub(crate) trait Snapshot: Send {
+    /// How far this spool is applied in this state.
+    fn progress(&self) -> Position;
+
+    /// One grade.
+    fn grade(&mut self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, DatabaseError>>;
+
+    /// Grades the filter keeps, newest id first, those below `before`, at most `limit`.
+    fn grades<'a>(
+        &'a mut self,
+        filter: &'a GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<GradeRecord>, DatabaseError>>;
+
+    /// Of those `batches` that are there, the ids of their grades.
+    fn present<'a>(
+        &'a mut self,
+        batches: &'a [BatchId],
+    ) -> BoxFuture<'a, Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError>>;
+
+    /// The last used runs, at most `limit`, and beside them those `named`.
+    fn runs<'a>(
+        &'a mut self,
+        limit: u32,
+        named: &'a [Arc<str>],
+    ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
+
+    /// A body.
+    fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;
+
+    /// A claim, however old.
+    fn claim<'a>(
+        &'a mut self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
+}
+
+/// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has none and is for the same batch.
+pub(crate) fn merge_claim(older: Option<Claim>, mut newer: Claim) -> Claim {
+    if newer.reply.is_none()
+        && let Some(older) = older
+        && older.batch == newer.batch
+        && older.request == newer.request
+    {
+        newer.reply = older.reply;
+    }
+    newer
+}

@@ -1,0 +1,258 @@
+//! Responsible for reads: what the database has and what still waits, merged so that nothing is missed and nothing counts twice.
+//!
+//! A read takes the waiting entries first and the state of the database second. An entry leaves the waiting ones only after the
+//! database has it, so it is in one of the two; and the state knows how far the spool was applied in it, so an entry that is in both is
+//! recognised by its position and dropped from the waiting ones. Grades that were sent again are recognised by their id: the database's
+//! row wins over a waiting one and the older waiting one over the newer, exactly as if all had been applied.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
+use assay_core::{BatchId, GradeId, Hash};
+
+use crate::database::{Database, Snapshot, merge_claim};
+use crate::packs::{BadContent, unsqueeze};
+use crate::pending::{Digest, Item, Pending};
+use crate::totals::RunTotals;
+use crate::writer::Loaded;
+
+/// Batches whose presence in the database is looked up at once.
+const LOOKUP: usize = 64;
+
+/// Both sources of a read.
+pub(crate) struct Sources<'s> {
+    pub(crate) pending: &'s Pending,
+    pub(crate) database: &'s dyn Database,
+}
+
+impl Sources<'_> {
+    /// The waiting entries whose digest passes, oldest first, and a state of the database that holds none of them.
+    async fn view(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+    ) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
+        let mut items = self.pending.select(passes);
+        let snapshot = self.database.snapshot().await?;
+        let progress = snapshot.progress();
+        items.retain(|item| item.end > progress);
+        Ok((items, snapshot))
+    }
+
+    pub(crate) async fn grade(&self, id: GradeId) -> Result<Option<GradeRecord>, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.may_hold_grade(id)).await?;
+        if let Some(grade) = snapshot.grade(id).await? {
+            return Ok(Some(grade));
+        }
+        for item in items {
+            let loaded = load(&item).await?;
+            let found = loaded.entry.grades.iter().find(|grade| grade.grade == id);
+            if let Some(grade) = found {
+                return Ok(Some(grade.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) async fn body(&self, hash: Hash) -> Result<Option<Body>, StoreError> {
+        // A body is what its hash says wherever it lies, so one that waits needs no look at the database.
+        for item in self.pending.select(|digest| digest.may_hold_body(hash)) {
+            let loaded = load(&item).await?;
+            if let Some(body) = loaded.contents.body(hash).map_err(inconsistent)? {
+                return Ok(Some(body));
+            }
+        }
+        let mut snapshot = self.database.snapshot().await?;
+        Ok(snapshot.body(hash).await?)
+    }
+
+    pub(crate) async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, StoreError> {
+        let (items, mut snapshot) = self
+            .view(|digest| digest.claim.as_ref() == Some(key))
+            .await?;
+        let mut claim = snapshot.claim(key).await?;
+        drop(snapshot);
+        for item in items {
+            let loaded = load(&item).await?;
+            if let Some(newer) = claim_of(&loaded).map_err(inconsistent)? {
+                claim = Some(merge_claim(claim, newer));
+            }
+        }
+        Ok(claim)
+    }
+
+    pub(crate) async fn grades(
+        &self,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> Result<GradePage, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| may_keep(filter, before, digest)).await?;
+        // One more than the page tells whether another follows.
+        let wanted = (limit as usize).saturating_add(1);
+        let mut grades = snapshot
+            .grades(filter, before, limit.saturating_add(1))
+            .await?;
+        let mut groups: Vec<Vec<Arc<Item>>> = by_batch(items);
+        groups.sort_by_key(|group| std::cmp::Reverse(highest(group)));
+        for chunk in groups.chunks(LOOKUP) {
+            let enough = |grades: &[GradeRecord], group: &[Arc<Item>]| {
+                grades.len() >= wanted
+                    && grades
+                        .last()
+                        .is_some_and(|last| highest(group) < Some(last.grade))
+            };
+            if chunk.first().is_some_and(|group| enough(&grades, group)) {
+                break;
+            }
+            let present = snapshot.present(&batches(chunk)).await?;
+            for group in chunk {
+                if enough(&grades, group) {
+                    break;
+                }
+                let new = fresh(group, &present).await?;
+                let kept = new.into_iter().filter(|grade| {
+                    filter.keeps(grade) && before.is_none_or(|before| grade.grade < before)
+                });
+                grades.extend(kept);
+                grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
+                grades.truncate(wanted);
+            }
+        }
+        let more = grades.len() == wanted;
+        grades.truncate(limit as usize);
+        let next = grades.last().filter(|_| more).map(|grade| grade.grade);
+        Ok(GradePage { grades, next })
+    }
+
+    pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
+        let (items, mut snapshot) = self
+            .view(|digest| digest.run.is_some() && digest.totals.grades > 0)
+            .await?;
+        let named: BTreeSet<Arc<str>> = items
+            .iter()
+            .filter_map(|item| item.digest.run.clone())
+            .collect();
+        let named: Vec<Arc<str>> = named.into_iter().collect();
+        let mut runs: BTreeMap<Arc<str>, RunTotals> =
+            snapshot.runs(limit, &named).await?.into_iter().collect();
+        let groups = by_batch(items);
+        for chunk in groups.chunks(LOOKUP) {
+            let present = snapshot.present(&batches(chunk)).await?;
+            for group in chunk {
+                let [first, ..] = group.as_slice() else {
+                    continue;
+                };
+                let Some(run) = &first.digest.run else {
+                    continue;
+                };
+                let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
+                let totals = if alone {
+                    first.digest.totals.clone()
+                } else {
+                    RunTotals::of(&fresh(group, &present).await?)
+                };
+                runs.entry(run.clone()).or_default().add(&totals);
+            }
+        }
+        let mut summaries: Vec<RunSummary> = runs
+            .iter()
+            .filter_map(|(run, totals)| totals.summary(run))
+            .collect();
+        // Stable: runs last used at the same time stay in the order of their names.
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
+        summaries.truncate(limit as usize);
+        Ok(summaries)
+    }
+}
+
+/// Whether an entry with this digest may hold a grade of the list.
+fn may_keep(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> bool {
+    let Some((lowest, _)) = digest.ids else {
+        return false;
+    };
+    before.is_none_or(|before| lowest < before)
+        && filter.batch.is_none_or(|batch| digest.batch == batch)
+        && filter
+            .run
+            .as_deref()
+            .is_none_or(|run| digest.run.as_deref() == Some(run))
+        && filter.step.is_none_or(|step| digest.step == Some(step))
+}
+
+/// The entries of each batch, oldest first.
+fn by_batch(items: Vec<Arc<Item>>) -> Vec<Vec<Arc<Item>>> {
+    let mut groups: BTreeMap<BatchId, Vec<Arc<Item>>> = BTreeMap::new();
+    for item in items {
+        groups.entry(item.digest.batch).or_default().push(item);
+    }
+    groups.into_values().collect()
+}
+
+fn batches(groups: &[Vec<Arc<Item>>]) -> Vec<BatchId> {
+    let first = groups.iter().filter_map(|group| group.first());
+    first.map(|item| item.digest.batch).collect()
+}
+
+fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
+    let ids = group.iter().filter_map(|item| item.digest.ids);
+    ids.map(|(_, highest)| highest).max()
+}
+
+/// The grades of one batch's entries that are neither in the database nor in an older entry.
+async fn fresh(
+    group: &[Arc<Item>],
+    present: &HashMap<BatchId, HashSet<GradeId>>,
+) -> Result<Vec<GradeRecord>, StoreError> {
+    let mut seen: HashSet<GradeId> = HashSet::new();
+    let mut fresh = Vec::new();
+    for item in group {
+        let stored = present.get(&item.digest.batch);
+        for grade in &load(item).await?.entry.grades {
+            let is_stored = stored.is_some_and(|stored| stored.contains(&grade.grade));
+            if !is_stored && seen.insert(grade.grade) {
+                fresh.push(grade.clone());
+            }
+        }
+    }
+    Ok(fresh)
+}
+
+/// The entry's claim with its reply.
+fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
+    let Some(claim) = &loaded.entry.claim else {
+        return Ok(None);
+    };
+    let reply = claim
+        .reply
+        .as_ref()
+        .zip(loaded.contents.reply.as_ref())
+        .map(|(reply, content)| {
+            Ok(SealedReply {
+                media: reply.media.clone(),
+                body: unsqueeze(content)?,
+            })
+        })
+        .transpose()?;
+    Ok(Some(Claim {
+        key: claim.key.clone(),
+        request: claim.request,
+        batch: claim.batch,
+        time_us: claim.time_us,
+        reply,
+    }))
+}
+
+async fn load(item: &Arc<Item>) -> Result<Arc<Loaded>, StoreError> {
+    item.load().await.map_err(|error| {
+        StoreError::Unavailable(format!(
+            "an entry cannot be read back from the spool ({error}): check its disk"
+        ))
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn inconsistent(error: BadContent) -> StoreError {
+    StoreError::Inconsistent(error.to_string())
+}

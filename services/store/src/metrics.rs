@@ -1,0 +1,102 @@
+//! Responsible for every metric of this crate: its name, unit and description stand here and nowhere else. Times no code itself.
+
+use std::time::Duration;
+
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+
+const SYNC_SECONDS: &str = "assay_store_sync_seconds";
+const COMMIT_ENTRIES: &str = "assay_store_commit_entries";
+const SPOOLED_BYTES: &str = "assay_store_spooled_bytes_total";
+const APPEND_FAILURES: &str = "assay_store_append_failures_total";
+const PENDING_ENTRIES: &str = "assay_store_pending_entries";
+const PENDING_BYTES: &str = "assay_store_pending_bytes";
+const SPOOL_SEGMENTS: &str = "assay_store_spool_segments";
+const APPLY_SECONDS: &str = "assay_store_apply_seconds";
+const APPLIED_ENTRIES: &str = "assay_store_applied_entries_total";
+const APPLY_FAILURES: &str = "assay_store_apply_failures_total";
+
+/// Describes the metrics to the installed recorder.
+pub(crate) fn describe() {
+    describe_histogram!(
+        SYNC_SECONDS,
+        Unit::Seconds,
+        "Time one write and fdatasync of the spool took."
+    );
+    describe_histogram!(
+        COMMIT_ENTRIES,
+        Unit::Count,
+        "Entries that shared one write and fdatasync."
+    );
+    describe_counter!(SPOOLED_BYTES, Unit::Bytes, "Bytes appended to the spool.");
+    describe_counter!(
+        APPEND_FAILURES,
+        Unit::Count,
+        "Commits that could not be written or synced; their entries were answered as not recorded."
+    );
+    describe_gauge!(
+        PENDING_ENTRIES,
+        Unit::Count,
+        "Entries recorded but not in the database yet."
+    );
+    describe_gauge!(
+        PENDING_BYTES,
+        Unit::Bytes,
+        "Memory held by entries that are not in the database yet."
+    );
+    describe_gauge!(
+        SPOOL_SEGMENTS,
+        Unit::Count,
+        "Segment files of the spool, each of 64 MiB or a little more."
+    );
+    describe_histogram!(
+        APPLY_SECONDS,
+        Unit::Seconds,
+        "Time one transaction that applies entries to the database took."
+    );
+    describe_counter!(
+        APPLIED_ENTRIES,
+        Unit::Count,
+        "Entries applied to the database."
+    );
+    describe_counter!(
+        APPLY_FAILURES,
+        Unit::Count,
+        "Transactions that failed and are tried again; the entries stay in the spool."
+    );
+}
+
+pub(crate) fn synced(took: Duration) {
+    histogram!(SYNC_SECONDS).record(took);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a commit has few entries")]
+pub(crate) fn committed(entries: usize, bytes: usize) {
+    histogram!(COMMIT_ENTRIES).record(entries as f64);
+    counter!(SPOOLED_BYTES).increment(bytes as u64);
+}
+
+pub(crate) fn append_failed() {
+    counter!(APPEND_FAILURES).increment(1);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
+pub(crate) fn pending(entries: usize, bytes: usize) {
+    gauge!(PENDING_ENTRIES).set(entries as f64);
+    gauge!(PENDING_BYTES).set(bytes as f64);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
+pub(crate) fn spool_segments(segments: usize) {
+    gauge!(SPOOL_SEGMENTS).set(segments as f64);
+}
+
+pub(crate) fn applied(took: Duration, entries: usize) {
+    histogram!(APPLY_SECONDS).record(took);
+    counter!(APPLIED_ENTRIES).increment(entries as u64);
+}
+
+pub(crate) fn apply_failed() {
+    counter!(APPLY_FAILURES).increment(1);
+}

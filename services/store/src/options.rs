@@ -1,0 +1,36 @@
+//! Responsible for what may be set when a store is opened, and for nothing that is read from files or the environment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where a store keeps its record, and its bounds.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// `sqlite://PATH`, relative to the working directory or absolute; or `sqlite::memory:`, which keeps nothing.
+    pub database: String,
+    /// Folder of the spool. `None`: beside the database, `PATH.spool`; with a database in memory, no spool.
+    pub spool: Option<PathBuf>,
+    /// Bytes after which a segment of the spool is full and the next one starts.
+    pub segment_bytes: u64,
+    /// Bytes of entries held in memory until they are in the database; those beyond are read back from the spool.
+    pub pending_bytes: usize,
+    /// Connections that read at the same time.
+    pub readers: u32,
+    /// How long closing waits for the database; what is not applied by then stays in the spool for the next start.
+    pub close_timeout: Duration,
+}
+
+impl StoreOptions {
+    /// The database at `url`, and defaults.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            database: url.into(),
+            spool: None,
+            segment_bytes: 64 << 20,
+            pending_bytes: 256 << 20,
+            readers: 4,
+            close_timeout: Duration::from_secs(30),
+        }
+    }
+}

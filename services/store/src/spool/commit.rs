@@ -1,0 +1,195 @@
+//! Responsible for group commit: one thread that takes every append that waits, writes them with one write, waits for one
+//! `fdatasync`, makes them visible to reads and only then answers. Never reads, never touches the database.
+//!
+//! After a failed write or `fdatasync` the segment is given up: the kernel may have dropped the pages and will not report it twice, so
+//! a second `fdatasync` that succeeds would prove nothing. What was answered before lies ahead of the failed bytes and was synced on its
+//! own; the next append starts a fresh segment.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use assay_core::Clock;
+use assay_core::store::StoreError;
+use tokio::sync::oneshot;
+
+use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
+use crate::metrics;
+use crate::pending::{Digest, Item, Pending};
+use crate::writer::Loaded;
+
+/// Most bytes of one commit: bounds the copy made to write them at once.
+const GROUP_BYTES: usize = 32 << 20;
+
+/// An entry on its way into the spool.
+pub(crate) struct Append {
+    pub(crate) frame: Vec<u8>,
+    pub(crate) digest: Digest,
+    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) answer: oneshot::Sender<Result<(), StoreError>>,
+}
+
+/// Where entries are kept until the database has them.
+pub(crate) enum Journal {
+    /// In segments of a folder.
+    Folder {
+        folder: Arc<Folder>,
+        segment_bytes: u64,
+    },
+    /// Nowhere but in memory: for a database that is in memory itself.
+    Memory,
+}
+
+/// The segment that takes appends.
+struct Active {
+    segment: Arc<Segment>,
+    length: u64,
+}
+
+struct Committer {
+    journal: Journal,
+    pending: Arc<Pending>,
+    clock: Arc<dyn Clock>,
+    active: Option<Active>,
+    /// Where the next append goes, unless the active segment says otherwise.
+    next: Position,
+}
+
+/// Starts the thread. It ends when the sender is dropped and everything sent before is answered. The channel has no bound of its own:
+/// each append belongs to a request, and requests are admitted within bounds.
+pub(crate) fn start(
+    journal: Journal,
+    first_segment: u64,
+    pending: Arc<Pending>,
+    clock: Arc<dyn Clock>,
+) -> io::Result<(Sender<Append>, JoinHandle<()>)> {
+    let (sender, receiver) = channel();
+    let mut committer = Committer {
+        journal,
+        pending,
+        clock,
+        active: None,
+        next: Position {
+            segment: first_segment,
+            byte: 0,
+        },
+    };
+    let thread = std::thread::Builder::new()
+        .name("assay-spool".to_owned())
+        .spawn(move || committer.run(&receiver))?;
+    Ok((sender, thread))
+}
+
+impl Committer {
+    fn run(&mut self, appends: &Receiver<Append>) {
+        while let Ok(first) = appends.recv() {
+            let mut bytes = first.frame.len();
+            let mut group = vec![first];
+            while bytes < GROUP_BYTES
+                && let Ok(next) = appends.try_recv()
+            {
+                bytes += next.frame.len();
+                group.push(next);
+            }
+            self.commit(group, bytes);
+        }
+    }
+
+    fn commit(&mut self, group: Vec<Append>, bytes: usize) {
+        let mut frames = Vec::with_capacity(group.len());
+        let mut parts = Vec::with_capacity(group.len());
+        for append in group {
+            frames.push(append.frame);
+            parts.push((append.digest, append.loaded, append.answer));
+        }
+        match self.write(&frames, bytes) {
+            Ok((start, segment)) => {
+                metrics::committed(parts.len(), bytes);
+                let mut position = start;
+                let mut answers = Vec::with_capacity(parts.len());
+                let mut items = Vec::with_capacity(parts.len());
+                for (frame, (digest, loaded, answer)) in frames.iter().zip(parts) {
+                    let start = position;
+                    position.byte += frame.len() as u64;
+                    items.push(Item::new(start, position, digest, loaded, segment.clone()));
+                    answers.push(answer);
+                }
+                // Visible first, answered second: whoever has the answer finds the entry.
+                self.pending.push(items);
+                for answer in answers {
+                    // Nobody waits for a cancelled request; its entry is recorded all the same.
+                    let _ = answer.send(Ok(()));
+                }
+            }
+            Err(error) => {
+                metrics::append_failed();
+                tracing::error!(%error, entries = parts.len(), "the spool could not be written: these entries are not recorded");
+                for (_, _, answer) in parts {
+                    let _ = answer.send(Err(StoreError::Unavailable(format!(
+                        "the spool cannot be written ({error}): free space on its disk or restore its folder, then send the batch again"
+                    ))));
+                }
+            }
+        }
+    }
+
+    /// Writes and syncs; answers where the first frame starts.
+    fn write(
+        &mut self,
+        frames: &[Vec<u8>],
+        bytes: usize,
+    ) -> io::Result<(Position, Option<Arc<Segment>>)> {
+        let Journal::Folder {
+            folder,
+            segment_bytes,
+        } = &self.journal
+        else {
+            if self.pending.is_full() {
+                return Err(io::Error::other(
+                    "the database is away and there is no folder to spool to",
+                ));
+            }
+            let start = self.next;
+            self.next.byte += bytes as u64;
+            return Ok((start, None));
+        };
+        if self
+            .active
+            .as_ref()
+            .is_some_and(|active| active.length >= *segment_bytes)
+        {
+            self.active = None;
+        }
+        let active = match &mut self.active {
+            Some(active) => active,
+            None => {
+                // A number is used once, even if creating the segment fails half-way.
+                let number = self.next.segment;
+                self.next.segment += 1;
+                self.active.insert(Active {
+                    segment: folder.create(number)?,
+                    length: SEGMENT_HEADER.len() as u64,
+                })
+            }
+        };
+        let started = self.clock.monotonic();
+        let done = active
+            .segment
+            .write(frames, active.length)
+            .and_then(|()| active.segment.sync());
+        if let Err(error) = done {
+            // Frames answered with an error may still be replayed, which is allowed; cutting them off keeps the next start quiet.
+            let _ = active.segment.truncate(active.length);
+            self.active = None;
+            return Err(error);
+        }
+        metrics::synced(self.clock.monotonic().saturating_sub(started));
+        let start = Position {
+            segment: active.segment.number,
+            byte: active.length,
+        };
+        active.length += bytes as u64;
+        Ok((start, Some(active.segment.clone())))
+    }
+}

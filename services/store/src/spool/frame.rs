@@ -1,0 +1,252 @@
+//! Responsible for the bytes of one entry in the spool: a frame with its length and checksum. Knows nothing of files.
+//!
+//! A frame is a header of [`HEADER`] bytes (magic, length of the payload, checksum of both) and the payload: the length of a head, the
+//! head (the entry without contents, in postcard), then the packs and the reply as they are. Contents stay out of the head because a
+//! scan at start needs none of them.
+
+use std::sync::Arc;
+
+use assay_core::record::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::{BatchId, Hash};
+use serde::{Deserialize, Serialize};
+
+use crate::packs::{Codec, Contents, Pack, PackedBody, Squeezed};
+
+/// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
+pub(crate) const HEADER: usize = 24;
+
+const MAGIC: [u8; 4] = *b"AsFr";
+
+/// A frame larger than this is refused: it could not be told from a broken length when read back.
+const LARGEST_PAYLOAD: usize = 1 << 30;
+
+/// The entry as the head says it. Two types of one encoding: written from borrowed rows, read into owned ones.
+#[derive(Serialize)]
+struct HeadRef<'a> {
+    batch: BatchId,
+    caller: &'a str,
+    run: Option<&'a str>,
+    step: Option<i64>,
+    items: u32,
+    received_us: i64,
+    grades: &'a [GradeRecord],
+    packs: Vec<PackHead<&'a [PackedBody]>>,
+    claim: Option<ClaimHead<&'a str>>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    batch: BatchId,
+    caller: Arc<str>,
+    run: Option<Arc<str>>,
+    step: Option<i64>,
+    items: u32,
+    received_us: i64,
+    grades: Vec<GradeRecord>,
+    packs: Vec<PackHead<Vec<PackedBody>>>,
+    claim: Option<ClaimHead<String>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SqueezedHead {
+    codec: Codec,
+    size: u32,
+    stored: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackHead<B> {
+    content: SqueezedHead,
+    bodies: B,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClaimHead<S> {
+    caller: S,
+    key: S,
+    request: Hash,
+    batch: BatchId,
+    time_us: i64,
+    /// `Content-Type` and where the reply lies.
+    reply: Option<(S, SqueezedHead)>,
+}
+
+/// An entry that has no frame.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FrameError {
+    #[error(
+        "an entry of {0} bytes is larger than a frame of the spool may be (1 GiB): send smaller batches"
+    )]
+    TooLarge(usize),
+    #[error("a frame of the spool does not hold an entry: {0}")]
+    Undecodable(String),
+}
+
+/// The frame of `entry`, whose bodies and reply are taken from `contents`.
+pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, FrameError> {
+    let head = HeadRef {
+        batch: entry.batch,
+        caller: &entry.caller,
+        run: entry.run.as_deref(),
+        step: entry.step,
+        items: entry.items,
+        received_us: entry.received_us,
+        grades: &entry.grades,
+        packs: contents
+            .packs
+            .iter()
+            .map(|pack| PackHead {
+                content: squeezed_head(&pack.squeezed),
+                bodies: pack.bodies.as_slice(),
+            })
+            .collect(),
+        claim: entry.claim.as_ref().map(|claim| ClaimHead {
+            caller: claim.key.caller.as_ref(),
+            key: claim.key.key.as_str(),
+            request: claim.request,
+            batch: claim.batch,
+            time_us: claim.time_us,
+            reply: claim
+                .reply
+                .as_ref()
+                .zip(contents.reply.as_ref())
+                .map(|(reply, squeezed)| (reply.media.as_str(), squeezed_head(squeezed))),
+        }),
+    };
+    let room = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
+    let mut frame = Vec::with_capacity(room);
+    frame.resize(HEADER + 4, 0);
+    let mut frame = postcard::to_extend(&head, frame)
+        .map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let head_length = frame.len() - HEADER - 4;
+    for pack in &contents.packs {
+        frame.extend_from_slice(&pack.squeezed.content);
+    }
+    if let Some(reply) = &contents.reply {
+        frame.extend_from_slice(&reply.content);
+    }
+    let length = frame.len() - HEADER;
+    if length > LARGEST_PAYLOAD {
+        return Err(FrameError::TooLarge(length));
+    }
+    write_u32(&mut frame, HEADER, head_length);
+    write_u32(&mut frame, 4, length);
+    frame[..4].copy_from_slice(&MAGIC);
+    let checksum = checksum(&frame[4..8], &frame[HEADER..]);
+    frame[8..HEADER].copy_from_slice(&checksum);
+    Ok(frame)
+}
+
+/// Length of the whole frame that starts `bytes`, if it is complete and its checksum holds.
+pub(crate) fn measure(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.get(..HEADER)?;
+    if header[..4] != MAGIC {
+        return None;
+    }
+    let end = HEADER + read_u32(header, 4)?;
+    let payload = bytes.get(HEADER..end)?;
+    (header[8..] == checksum(&header[4..8], payload)).then_some(end)
+}
+
+/// First place in `bytes`, from `from` on, where a whole frame starts.
+pub(crate) fn find(bytes: &[u8], from: usize) -> Option<usize> {
+    (from..bytes.len().saturating_sub(HEADER))
+        .find(|&at| bytes[at..].starts_with(&MAGIC) && measure(&bytes[at..]).is_some())
+}
+
+/// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty: they are the contents.
+pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
+    let bad = |text: &str| FrameError::Undecodable(text.to_owned());
+    let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
+    let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
+    let head = payload
+        .get(4..4 + head_length)
+        .ok_or_else(|| bad("its head is cut off"))?;
+    let mut rest = &payload[4 + head_length..];
+    let head: Head =
+        postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
+
+    let mut take = |content: &SqueezedHead| {
+        let (taken, left) = rest
+            .split_at_checked(content.stored as usize)
+            .ok_or_else(|| bad("its contents are cut off"))?;
+        rest = left;
+        Ok(Squeezed {
+            codec: content.codec,
+            size: content.size,
+            content: taken.to_vec(),
+        })
+    };
+    let packs = head
+        .packs
+        .into_iter()
+        .map(|pack| {
+            Ok(Pack {
+                squeezed: take(&pack.content)?,
+                bodies: pack.bodies,
+            })
+        })
+        .collect::<Result<_, FrameError>>()?;
+    let mut reply = None;
+    let claim = head
+        .claim
+        .map(|claim| {
+            if let Some((_, content)) = &claim.reply {
+                reply = Some(take(content)?);
+            }
+            Ok::<_, FrameError>(Claim {
+                key: RequestKey {
+                    caller: claim.caller.into(),
+                    key: claim.key,
+                },
+                request: claim.request,
+                batch: claim.batch,
+                time_us: claim.time_us,
+                reply: claim.reply.map(|(media, _)| SealedReply {
+                    media,
+                    body: Vec::new(),
+                }),
+            })
+        })
+        .transpose()?;
+    let entry = Entry {
+        batch: head.batch,
+        caller: head.caller,
+        run: head.run,
+        step: head.step,
+        items: head.items,
+        received_us: head.received_us,
+        grades: head.grades,
+        bodies: Vec::new(),
+        claim,
+    };
+    Ok((entry, Contents { packs, reply }))
+}
+
+fn squeezed_head(squeezed: &Squeezed) -> SqueezedHead {
+    SqueezedHead {
+        codec: squeezed.codec,
+        size: squeezed.size,
+        // Never longer than what was squeezed, whose length is a `u32`.
+        stored: u32::try_from(squeezed.content.len()).unwrap_or(u32::MAX),
+    }
+}
+
+fn checksum(length: &[u8], payload: &[u8]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(length).update(payload);
+    let mut checksum = [0; 16];
+    checksum.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    checksum
+}
+
+fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {
+    let word = bytes.get(at..at + 4)?.try_into().ok()?;
+    Some(u32::from_le_bytes(word) as usize)
+}
+
+/// Lengths are at most [`LARGEST_PAYLOAD`] when this is called for good.
+fn write_u32(bytes: &mut [u8], at: usize, value: usize) {
+    let word = u32::try_from(value).unwrap_or(u32::MAX);
+    bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+}

@@ -1,0 +1,439 @@
+//! Responsible for applying entries within one transaction, each grade exactly once. Opens and commits nothing itself.
+//!
+//! Which grades are new is known before anything is written: a batch that is not in the database has only new ones, and batches that are
+//! (sent again after a crash, or in several entries) are looked up. Sums are made of the new ones alone, so replaying changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use assay_core::BatchId;
+use assay_core::record::{BodyKind, Entry, GradeRecord};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
+
+use super::insert::{Insert, Values, list};
+use super::query;
+use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
+use crate::CLAIM_LIFETIME_US;
+use crate::database::{Applicable, DatabaseError};
+use crate::packs::{Pack, PackedBody};
+use crate::spool::Position;
+use crate::totals::{Rollup, RollupKey, Rollups, RunTotals};
+use crate::writer::Loaded;
+
+/// How a step is written in `rollups` where none was sent.
+const NO_STEP: i64 = i64::MIN;
+
+const UPSERT_RUN: &str = "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
+         last_step, first_us, last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     on conflict (name) do update set grades = grades + excluded.grades, graded = graded + excluded.graded, \
+         ungradable = ungradable + excluded.ungradable, failed = failed + excluded.failed, \
+         passed = passed + excluded.passed, scores = scores + excluded.scores, \
+         score_sum = score_sum + excluded.score_sum, \
+         last_step = coalesce(max(last_step, excluded.last_step), last_step, excluded.last_step), \
+         first_us = min(first_us, excluded.first_us), last_us = max(last_us, excluded.last_us) \
+     returning no";
+
+const UPSERT_ROLLUPS: Insert = Insert {
+    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
+           score_squares, grade_us, queue_us)",
+    columns: 13,
+    then: "on conflict (run, step, grader, version, outcome, verdict) do update set \
+               grades = grades + excluded.grades, passes = passes + excluded.passes, \
+               scores = scores + excluded.scores, score_sum = score_sum + excluded.score_sum, \
+               score_squares = score_squares + excluded.score_squares, \
+               grade_us = grade_us + excluded.grade_us, queue_us = queue_us + excluded.queue_us",
+};
+
+const INSERT_BATCHES: Insert = Insert {
+    into: "insert into batches (no, id, run, step, caller, items, received_us, first_us, last_us)",
+    columns: 9,
+    then: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
+               last_us = max(last_us, excluded.last_us)",
+};
+
+const INSERT_FACETS: Insert = Insert {
+    into: "insert or ignore into facets (facet, run, batch)",
+    columns: 3,
+    then: "",
+};
+
+const INSERT_BODIES: Insert = Insert {
+    into: "insert or ignore into bodies (hash, kind, pack, start, size)",
+    columns: 5,
+    then: "",
+};
+
+const INSERT_PACKS: Insert = Insert {
+    into: "insert into packs (no, codec, size, content)",
+    columns: 4,
+    then: "",
+};
+
+const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, codec, size, reply) \
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     on conflict (caller, key) do update set \
+         media = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
+             then media else excluded.media end, \
+         codec = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
+             then codec else excluded.codec end, \
+         size = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
+             then size else excluded.size end, \
+         reply = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
+             then reply else excluded.reply end, \
+         request = excluded.request, batch = excluded.batch, time_us = excluded.time_us";
+
+/// Ids of one lookup.
+const LOOKUP: usize = 64;
+
+/// A batch as this transaction knows it.
+struct Batch<'e> {
+    number: i64,
+    entry: &'e Entry,
+    /// Positions that are there, where the batch was there before or comes in several entries.
+    taken: HashSet<u32>,
+    /// Earliest and latest time of its new grades.
+    times: Option<(i64, i64)>,
+    new: bool,
+}
+
+/// Applies the entries that the progress in the database does not cover, and moves it to `progress`.
+pub(super) async fn apply(
+    connection: &mut SqliteConnection,
+    spool: &str,
+    entries: &[Applicable],
+    progress: Position,
+    now_us: i64,
+) -> Result<(), DatabaseError> {
+    let applied = query::progress(connection, spool).await?;
+    let loaded: Vec<&Loaded> = entries
+        .iter()
+        .filter(|(end, _)| *end > applied)
+        .map(|(_, loaded)| loaded.as_ref())
+        .collect();
+
+    let mut batches = find_batches(connection, &loaded).await?;
+    let mut fresh: Vec<(i64, &GradeRecord)> = Vec::new();
+    let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
+    let mut rollups = Rollups::default();
+    for loaded in &loaded {
+        let entry = loaded.entry.as_ref();
+        let mut totals = RunTotals::default();
+        let Some(batch) = batches.get_mut(&entry.batch) else {
+            continue;
+        };
+        for grade in &entry.grades {
+            if !batch.taken.insert(grade.position) {
+                continue;
+            }
+            totals.add_grade(grade);
+            rollups.add(grade);
+            fresh.push((key(batch.number, grade.position), grade));
+        }
+        if let Some((first, last)) = totals.times {
+            let (earliest, latest) = batch.times.unwrap_or((first, last));
+            batch.times = Some((earliest.min(first), latest.max(last)));
+        }
+        if let Some(run) = &entry.run {
+            runs.entry(run).or_default().add(&totals);
+        }
+    }
+
+    let numbers = upsert_runs(connection, &runs).await?;
+    let number_of = |run: Option<&Arc<str>>| run.and_then(|run| numbers.get(run)).copied();
+    insert_batches(connection, &batches, number_of).await?;
+    INSERT_GRADES
+        .run(connection, &fresh, |values, (key, grade)| {
+            bind_grade(values, *key, grade);
+        })
+        .await?;
+    insert_facets(connection, &fresh, number_of).await?;
+    upsert_rollups(connection, &rollups, number_of).await?;
+    insert_bodies(connection, &loaded).await?;
+    upsert_claims(connection, &loaded, now_us).await?;
+
+    if progress > applied {
+        sqlx::query(
+            "insert into spool_progress (spool, segment, byte) values (?, ?, ?) \
+             on conflict (spool) do update set segment = excluded.segment, byte = excluded.byte",
+        )
+        .bind(spool)
+        .bind(progress.segment.cast_signed())
+        .bind(progress.byte.cast_signed())
+        .execute(connection)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Numbers the batches of `loaded` and finds what is there of those that are not new.
+async fn find_batches<'e>(
+    connection: &mut SqliteConnection,
+    loaded: &[&'e Loaded],
+) -> Result<BTreeMap<BatchId, Batch<'e>>, DatabaseError> {
+    let mut next: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches")
+        .fetch_one(&mut *connection)
+        .await?;
+    let mut batches = BTreeMap::new();
+    for loaded in loaded {
+        let entry = loaded.entry.as_ref();
+        batches.entry(entry.batch).or_insert_with(|| {
+            let number = next;
+            next += 1;
+            Batch {
+                number,
+                entry,
+                taken: HashSet::with_capacity(entry.grades.len()),
+                times: None,
+                new: true,
+            }
+        });
+    }
+    let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
+    for row in look_up(connection, "select no, id from batches where id in", &ids).await? {
+        let number: i64 = row.try_get(0)?;
+        let keys: Vec<i64> = sqlx::query_scalar("select key from grades where key between ? and ?")
+            .bind(key(number, 0))
+            .bind(key(number + 1, 0) - 1)
+            .fetch_all(&mut *connection)
+            .await?;
+        if let Some(batch) = batches.get_mut(&batch_id(row.try_get(1)?, "batches")?) {
+            batch.number = number;
+            batch.new = false;
+            batch.taken.extend(keys.into_iter().map(position));
+        }
+    }
+    Ok(batches)
+}
+
+/// The rows whose key is one of `keys`. `select` ends in `in`.
+async fn look_up(
+    connection: &mut SqliteConnection,
+    select: &str,
+    keys: &[Vec<u8>],
+) -> Result<Vec<SqliteRow>, DatabaseError> {
+    let mut found = Vec::new();
+    // Always the same number of places, unused ones null: one prepared statement serves every length.
+    let sql: Arc<str> = format!("{select} ({})", list(LOOKUP)).into();
+    for chunk in keys.chunks(LOOKUP) {
+        let mut values = Values::with_room(LOOKUP);
+        for key in chunk {
+            values.add(key.as_slice());
+        }
+        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
+            .fetch_all(&mut *connection)
+            .await?;
+        found.extend(rows);
+    }
+    Ok(found)
+}
+
+async fn upsert_runs<'e>(
+    connection: &mut SqliteConnection,
+    runs: &BTreeMap<&'e Arc<str>, RunTotals>,
+) -> Result<HashMap<&'e Arc<str>, i64>, DatabaseError> {
+    let mut numbers = HashMap::with_capacity(runs.len());
+    for (run, totals) in runs {
+        // A run without a grade yet is not listed; these times are beyond any that follow.
+        let (first_us, last_us) = totals.times.unwrap_or((i64::MAX, i64::MIN));
+        let mut values = Values::with_room(11);
+        values
+            .add(run.as_ref())
+            .add_count(totals.grades)
+            .add_count(totals.graded)
+            .add_count(totals.ungradable)
+            .add_count(totals.failed)
+            .add_count(totals.passed)
+            .add_count(totals.scores)
+            .add(totals.score_sum)
+            .add(totals.last_step)
+            .add(first_us)
+            .add(last_us);
+        let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
+            .fetch_one(&mut *connection)
+            .await?
+            .try_get(0)?;
+        numbers.insert(*run, number);
+    }
+    Ok(numbers)
+}
+
+async fn insert_batches(
+    connection: &mut SqliteConnection,
+    batches: &BTreeMap<BatchId, Batch<'_>>,
+    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
+) -> Result<(), DatabaseError> {
+    let changed: Vec<_> = batches
+        .values()
+        .filter(|batch| batch.new || batch.times.is_some())
+        .collect();
+    INSERT_BATCHES
+        .run(connection, &changed, |values, batch| {
+            let (first_us, last_us) = batch.times.unwrap_or((i64::MAX, i64::MIN));
+            values
+                .add(batch.number)
+                .add(id_bytes(batch.entry.batch))
+                .add(number_of(batch.entry.run.as_ref()).unwrap_or(0))
+                .add(batch.entry.step)
+                .add(batch.entry.caller.clone())
+                .add(i64::from(batch.entry.items))
+                .add(batch.entry.received_us)
+                .add(first_us)
+                .add(last_us);
+        })
+        .await?;
+    Ok(())
+}
+
+async fn insert_facets(
+    connection: &mut SqliteConnection,
+    fresh: &[(i64, &GradeRecord)],
+    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
+) -> Result<(), DatabaseError> {
+    let mut facets: BTreeSet<(&str, &str, i64, BatchId)> = BTreeSet::new();
+    for (_, grade) in fresh {
+        let mut add = |name, value| {
+            facets.insert((name, value, 0, grade.batch));
+            if let Some(run) = number_of(grade.run.as_ref()) {
+                facets.insert((name, value, run, grade.batch));
+            }
+        };
+        add("channel", grade.channel.as_str());
+        add("grader", grade.grader.as_str());
+        if grade.outcome != "graded" {
+            add("outcome", grade.outcome.as_str());
+        }
+        if let Some(verdict) = &grade.verdict {
+            add("verdict", verdict.as_str());
+        }
+    }
+    let facets: Vec<_> = facets.into_iter().collect();
+    INSERT_FACETS
+        .run(connection, &facets, |values, (name, value, run, batch)| {
+            values
+                .add(query::facet(name, value))
+                .add(*run)
+                .add(id_bytes(*batch));
+        })
+        .await?;
+    Ok(())
+}
+
+async fn upsert_rollups(
+    connection: &mut SqliteConnection,
+    rollups: &Rollups,
+    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
+) -> Result<(), DatabaseError> {
+    let rollups: Vec<(&RollupKey, &Rollup)> = rollups.sums.iter().collect();
+    UPSERT_ROLLUPS
+        .run(connection, &rollups, |values, (key, sums)| {
+            values
+                .add(number_of(key.run.as_ref()).unwrap_or(0))
+                .add(key.step.unwrap_or(NO_STEP))
+                .add(key.grader.as_str())
+                .add(i64::from(key.version))
+                .add(key.outcome.as_str())
+                .add(key.verdict.as_deref().unwrap_or(""))
+                .add_count(sums.grades)
+                .add_count(sums.passes)
+                .add_count(sums.scores)
+                .add(sums.score_sum)
+                .add(sums.score_squares)
+                .add_count(sums.grade_us)
+                .add_count(sums.queue_us);
+        })
+        .await?;
+    Ok(())
+}
+
+/// Inserts the bodies that are not there, and the packs that hold at least one of them.
+async fn insert_bodies(
+    connection: &mut SqliteConnection,
+    loaded: &[&Loaded],
+) -> Result<(), DatabaseError> {
+    let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
+        .fetch_one(&mut *connection)
+        .await?;
+    let packs: Vec<(i64, &Pack)> = (first..)
+        .zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs))
+        .collect();
+    let bodies: Vec<(i64, &PackedBody)> = packs
+        .iter()
+        .flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body)))
+        .collect();
+    let written = INSERT_BODIES
+        .run(connection, &bodies, |values, (pack, body)| {
+            let kind = match body.kind {
+                BodyKind::Text => 0,
+                BodyKind::Messages => 1,
+                BodyKind::Task => 2,
+            };
+            values
+                .add(&body.hash.as_bytes()[..])
+                .add(kind)
+                .add(*pack)
+                .add(i64::from(body.start))
+                .add(i64::from(body.size));
+        })
+        .await?;
+    let needed = if written == bodies.len() as u64 {
+        packs
+    } else {
+        let hashes: Vec<Vec<u8>> = bodies
+            .iter()
+            .map(|(_, body)| body.hash.as_bytes().to_vec())
+            .collect();
+        let select = "select pack from bodies where hash in";
+        let used: HashSet<i64> = look_up(connection, select, &hashes)
+            .await?
+            .iter()
+            .map(|row| row.try_get(0))
+            .collect::<Result<_, _>>()?;
+        packs
+            .into_iter()
+            .filter(|(number, _)| used.contains(number))
+            .collect()
+    };
+    INSERT_PACKS
+        .run(connection, &needed, |values, (number, pack)| {
+            values
+                .add(*number)
+                .add(pack.squeezed.codec.number())
+                .add(i64::from(pack.squeezed.size))
+                .add(pack.squeezed.content.as_slice());
+        })
+        .await?;
+    Ok(())
+}
+
+async fn upsert_claims(
+    connection: &mut SqliteConnection,
+    loaded: &[&Loaded],
+    now_us: i64,
+) -> Result<(), DatabaseError> {
+    for loaded in loaded {
+        let Some(claim) = &loaded.entry.claim else {
+            continue;
+        };
+        let reply = claim.reply.as_ref().zip(loaded.contents.reply.as_ref());
+        let mut values = Values::with_room(9);
+        values
+            .add(claim.key.caller.clone())
+            .add(claim.key.key.as_str())
+            .add(&claim.request.as_bytes()[..])
+            .add(id_bytes(claim.batch))
+            .add(claim.time_us)
+            .add(reply.map(|(reply, _)| reply.media.as_str()))
+            .add(reply.map(|(_, content)| content.codec.number()))
+            .add(reply.map(|(_, content)| i64::from(content.size)))
+            .add(reply.map(|(_, content)| content.content.as_slice()));
+        sqlx::query_with(UPSERT_CLAIM, values.finish()?)
+            .execute(&mut *connection)
+            .await?;
+    }
+    sqlx::query("delete from idempotency where time_us <= ?")
+        .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))
+        .execute(connection)
+        .await?;
+    Ok(())
+}

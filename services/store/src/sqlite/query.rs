@@ -1,0 +1,205 @@
+//! Responsible for the shape of list queries: which index leads, what the rest filters. Runs small lookups, decides nothing about
+//! waiting entries.
+//!
+//! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side by side under its number. The order
+//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. The one exception is a list by item, whose
+//! few rows are found by their own index and sorted.
+
+use assay_core::store::GradeFilter;
+use assay_core::{BatchId, GradeId};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Row};
+
+use super::POSITION_BITS;
+use super::rows::{SELECT_GRADE, batch_id, id_bytes};
+use crate::database::DatabaseError;
+use crate::spool::Position;
+
+pub(super) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
+    let row = sqlx::query("select segment, byte from spool_progress where spool = ?")
+        .bind(spool)
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else {
+        return Ok(Position::default());
+    };
+    let (segment, byte): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(Position {
+        segment: segment.unsigned_abs(),
+        byte: byte.unsigned_abs(),
+    })
+}
+
+/// Number of a run; 0 stands for no run.
+pub(super) async fn run_number(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<Option<i64>, DatabaseError> {
+    let number = sqlx::query_scalar("select no from runs where name = ?")
+        .bind(name)
+        .fetch_optional(connection)
+        .await?;
+    Ok(number)
+}
+
+/// Batches whose range of ids covers the position just below `before`: their number and id. In practice one or none.
+pub(super) async fn batches_around(
+    connection: &mut SqliteConnection,
+    before: u128,
+) -> Result<Vec<(i64, BatchId)>, DatabaseError> {
+    let lowest = before.saturating_sub(1 << POSITION_BITS);
+    let rows = sqlx::query("select no, id from batches where id < ? and id >= ? order by id desc")
+        .bind(id_bytes(before))
+        .bind(id_bytes(lowest))
+        .fetch_all(connection)
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?)))
+        .collect()
+}
+
+/// What a list starts from.
+#[derive(Debug, PartialEq)]
+enum Lead<'f> {
+    Batch,
+    Item(&'f str),
+    Step(i64),
+    Facet(String),
+    Run,
+    All,
+}
+
+fn lead(filter: &GradeFilter) -> Lead<'_> {
+    if filter.batch.is_some() {
+        return Lead::Batch;
+    }
+    if let Some(item) = &filter.item {
+        return Lead::Item(item);
+    }
+    if let (Some(_), Some(step)) = (&filter.run, filter.step) {
+        return Lead::Step(step);
+    }
+    if let Some(outcome) = &filter.outcome
+        && outcome != "graded"
+    {
+        return Lead::Facet(facet("outcome", outcome));
+    }
+    for (name, value) in [
+        ("verdict", &filter.verdict),
+        ("channel", &filter.channel),
+        ("grader", &filter.grader),
+    ] {
+        if let Some(value) = value {
+            return Lead::Facet(facet(name, value));
+        }
+    }
+    if filter.run.is_some() {
+        Lead::Run
+    } else {
+        Lead::All
+    }
+}
+
+/// How a facet is written in its table.
+pub(super) fn facet(name: &str, value: &str) -> String {
+    format!("{name}={value}")
+}
+
+/// The list of `filter` below `before`. `run` is the number of the filter's run; `around` are the batches [`batches_around`] it.
+pub(super) fn list(
+    filter: &GradeFilter,
+    run: Option<i64>,
+    before: Option<GradeId>,
+    around: &[(i64, BatchId)],
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
+    const GRADES_OF_BATCH: &str =
+        " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 where ";
+    let mut query = QueryBuilder::new(SELECT_GRADE);
+    let lead = lead(filter);
+    let mut order = "b.id";
+    match &lead {
+        Lead::Item(item) => {
+            query.push(" from grades g cross join batches b on b.no = g.key >> 24 where g.item = ");
+            query.push_bind(*item);
+        }
+        Lead::Facet(facet) => {
+            order = "f.batch";
+            query.push(" from facets f cross join batches b on b.id = f.batch");
+            query.push(GRADES_OF_BATCH).push("f.facet = ");
+            query.push_bind(facet.as_str());
+            query.push(" and f.run = ").push_bind(run.unwrap_or(0));
+        }
+        Lead::Step(step) => {
+            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push("b.step = ").push_bind(*step);
+        }
+        Lead::Batch | Lead::Run | Lead::All => {
+            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push("true");
+        }
+    }
+    if let Some(run) = run
+        && !matches!(lead, Lead::Facet(_))
+    {
+        query.push(" and b.run = ").push_bind(run);
+    }
+    if let Some(step) = filter.step
+        && !matches!(lead, Lead::Step(_))
+    {
+        query.push(" and b.step = ").push_bind(step);
+    }
+    if let Some(batch) = filter.batch {
+        query.push(" and b.id = ").push_bind(id_bytes(batch));
+    }
+    if let Some(since) = filter.since_us {
+        query.push(" and b.last_us >= ").push_bind(since);
+        query.push(" and g.time_us >= ").push_bind(since);
+    }
+    if let Some(until) = filter.until_us {
+        query.push(" and b.first_us < ").push_bind(until);
+        query.push(" and g.time_us < ").push_bind(until);
+    }
+    if let Some(before) = before {
+        query.push(format_args!(" and {order} < "));
+        query.push_bind(id_bytes(before));
+        for (number, batch) in around {
+            let end = u128::from(before) - u128::from(*batch) - 1;
+            let end = i64::try_from(end).unwrap_or(i64::MAX);
+            query.push(" and (b.no <> ").push_bind(*number);
+            query.push(" or g.key < ");
+            query.push_bind((number << POSITION_BITS).saturating_add(end));
+            query.push(")");
+        }
+    }
+    filter_rows(&mut query, filter);
+    query.push(format_args!(
+        " order by {order} desc, g.key desc limit {limit}"
+    ));
+    query
+}
+
+fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
+    for (column, value) in [
+        ("grader", &filter.grader),
+        ("channel", &filter.channel),
+        ("outcome", &filter.outcome),
+        ("verdict", &filter.verdict),
+        ("item", &filter.item),
+        ("in_group", &filter.group),
+    ] {
+        if let Some(value) = value {
+            query.push(format_args!(" and g.{column} = "));
+            query.push_bind(value.as_str());
+        }
+    }
+    if let Some(min) = filter.score_min {
+        query.push(" and g.score >= ").push_bind(min);
+    }
+    if let Some(max) = filter.score_max {
+        query.push(" and g.score <= ").push_bind(max);
+    }
+}

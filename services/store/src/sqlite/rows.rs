@@ -1,0 +1,146 @@
+//! Responsible for the columns of `grades`: one list of names, how a row is bound and how it is read back. Builds no query.
+
+use std::sync::Arc;
+
+use assay_core::record::GradeRecord;
+use assay_core::{BatchId, Hash};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::POSITION_BITS;
+use super::insert::{Insert, Values};
+use crate::database::DatabaseError;
+
+pub(super) const INSERT_GRADES: Insert = Insert {
+    into: "insert into grades (key, item, in_group, prompt_key, channel, grader, version, image, task_hash, \
+           completion_hash, prompt_hash, policy, outcome, verdict, pass, score, reward, components, steps, \
+           measures, evidence, error, meta, checks, deterministic, cached, queue_us, grade_us, work, time_us)",
+    columns: 30,
+    then: "",
+};
+
+/// A grade `g` of a batch `b`; [`read_grade`] reads what this selects.
+pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, g.channel, g.grader, g.version, \
+     g.image, g.task_hash, g.completion_hash, g.prompt_hash, g.policy, g.outcome, g.verdict, g.pass, g.score, \
+     g.reward, g.components, g.steps, g.measures, g.evidence, g.error, g.meta, g.checks, g.deterministic, \
+     g.cached, g.queue_us, g.grade_us, g.work, g.time_us, b.id, b.caller, b.step, \
+     (select name from runs where no = b.run)";
+
+/// Key of the grade at `position` of the batch `number`.
+pub(super) fn key(number: i64, position: u32) -> i64 {
+    number << POSITION_BITS | i64::from(position)
+}
+
+/// Position of the grade with this key.
+pub(super) fn position(key: i64) -> u32 {
+    u32::try_from(key & ((1 << POSITION_BITS) - 1)).unwrap_or(0)
+}
+
+pub(super) fn bind_grade(values: &mut Values, key: i64, grade: &GradeRecord) {
+    values
+        .add(key)
+        .add(grade.item.as_deref())
+        .add(grade.group.as_deref())
+        .add(grade.prompt_key.as_deref())
+        .add(grade.channel.as_str())
+        .add(grade.grader.as_str())
+        .add(i64::from(grade.grader_version))
+        .add(grade.image.as_ref().map(|hash| &hash.as_bytes()[..]))
+        .add(&grade.task_hash.as_bytes()[..])
+        .add(&grade.completion_hash.as_bytes()[..])
+        .add(grade.prompt_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
+        .add(grade.policy.clone())
+        .add(grade.outcome.as_str())
+        .add(grade.verdict.as_deref())
+        .add(grade.pass)
+        .add(grade.score)
+        .add(grade.reward)
+        .add(grade.components_json.as_deref())
+        .add(grade.steps_json.as_deref())
+        .add(grade.measures_json.as_deref())
+        .add(grade.evidence_json.as_deref())
+        .add(grade.error_json.as_deref())
+        .add(grade.meta_json.as_deref())
+        .add(grade.checks_json.as_deref())
+        .add(grade.deterministic)
+        .add(grade.cached)
+        .add_count(grade.queue_us)
+        .add_count(grade.grade_us)
+        .add_count(grade.work)
+        .add(grade.time_us);
+}
+
+pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
+    let batch = batch_id(row.try_get(30)?, "batches")?;
+    let position = position(row.try_get(0)?);
+    let hash = |column: &'static str, bytes: &[u8]| {
+        Hash::from_bytes(bytes).ok_or_else(|| DatabaseError::Row {
+            table: "grades",
+            column,
+            reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
+        })
+    };
+    let optional_hash = |column: &'static str, bytes: Option<&[u8]>| {
+        bytes.map(|bytes| hash(column, bytes)).transpose()
+    };
+    Ok(GradeRecord {
+        grade: batch.grade(position),
+        batch,
+        position,
+        caller: shared(row.try_get(31)?),
+        run: row.try_get::<Option<&str>, _>(33)?.map(Arc::from),
+        step: row.try_get(32)?,
+        item: row.try_get(1)?,
+        group: row.try_get(2)?,
+        prompt_key: row.try_get(3)?,
+        channel: row.try_get(4)?,
+        grader: row.try_get(5)?,
+        grader_version: row.try_get(6)?,
+        image: optional_hash("image", row.try_get(7)?)?,
+        task_hash: hash("task_hash", row.try_get(8)?)?,
+        completion_hash: hash("completion_hash", row.try_get(9)?)?,
+        prompt_hash: optional_hash("prompt_hash", row.try_get(10)?)?,
+        policy: shared(row.try_get(11)?),
+        outcome: row.try_get(12)?,
+        verdict: row.try_get(13)?,
+        pass: row.try_get(14)?,
+        score: row.try_get(15)?,
+        reward: row.try_get(16)?,
+        components_json: row.try_get(17)?,
+        steps_json: row.try_get(18)?,
+        measures_json: row.try_get(19)?,
+        evidence_json: row.try_get(20)?,
+        error_json: row.try_get(21)?,
+        meta_json: row.try_get(22)?,
+        checks_json: row.try_get(23)?,
+        deterministic: row.try_get(24)?,
+        cached: row.try_get(25)?,
+        queue_us: count(row.try_get(26)?),
+        grade_us: count(row.try_get(27)?),
+        work: count(row.try_get(28)?),
+        time_us: row.try_get(29)?,
+    })
+}
+
+fn shared(text: &str) -> Arc<str> {
+    text.into()
+}
+
+/// A counter as it was before [`Values::add_count`].
+pub(super) fn count(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}
+
+pub(super) fn batch_id(bytes: &[u8], table: &'static str) -> Result<BatchId, DatabaseError> {
+    let bytes: [u8; 16] = bytes.try_into().map_err(|_| DatabaseError::Row {
+        table,
+        column: "id",
+        reason: format!("an id has 16 bytes, this has {}", bytes.len()),
+    })?;
+    Ok(u128::from_be_bytes(bytes).into())
+}
+
+/// An id as a column keeps it: big-endian, so that bytes sort as numbers do.
+pub(super) fn id_bytes(id: impl Into<u128>) -> Vec<u8> {
+    id.into().to_be_bytes().to_vec()
+}

@@ -1,0 +1,301 @@
+//! Responsible for reading one consistent state: a read transaction that knows how far the spool was applied in it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::store::GradeFilter;
+use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use sqlx::sqlite::{Sqlite, SqliteRow};
+use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
+
+use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
+use super::{POSITION_BITS, query};
+use crate::database::{DatabaseError, Snapshot};
+use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
+use crate::spool::Position;
+use crate::totals::RunTotals;
+
+struct Open {
+    transaction: Transaction<'static, Sqlite>,
+    progress: Position,
+}
+
+/// Starts a read transaction. Its first read, the progress, is what fixes the state.
+pub(super) async fn open(
+    readers: &Pool<Sqlite>,
+    spool: &str,
+) -> Result<impl Snapshot + use<>, DatabaseError> {
+    let mut transaction = readers.begin().await?;
+    let progress = query::progress(&mut transaction, spool).await?;
+    Ok(Open {
+        transaction,
+        progress,
+    })
+}
+
+impl Open {
+    async fn find_grade(&mut self, id: GradeId) -> Result<Option<GradeRecord>, DatabaseError> {
+        let sql =
+            format!("{SELECT_GRADE} from grades g join batches b on b.no = ? where g.key = ?");
+        let sql: Arc<str> = sql.into();
+        for (number, batch) in query::batches_around(&mut self.transaction, id.into()).await? {
+            let position = u128::from(id) - u128::from(batch) - 1;
+            let Ok(position) = u32::try_from(position) else {
+                continue;
+            };
+            if position >> POSITION_BITS != 0 {
+                continue;
+            }
+            let row = sqlx::query(AssertSqlSafe(sql.clone()))
+                .bind(number)
+                .bind(key(number, position))
+                .fetch_optional(&mut *self.transaction)
+                .await?;
+            if let Some(row) = row {
+                return read_grade(&row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn list(
+        &mut self,
+        filter: &GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> Result<Vec<GradeRecord>, DatabaseError> {
+        let run = match &filter.run {
+            Some(name) => {
+                let Some(number) = query::run_number(&mut self.transaction, name).await? else {
+                    return Ok(Vec::new());
+                };
+                Some(number)
+            }
+            None => None,
+        };
+        let around = match before {
+            Some(before) => query::batches_around(&mut self.transaction, before.into()).await?,
+            None => Vec::new(),
+        };
+        query::list(filter, run, before, &around, limit)
+            .build()
+            .fetch_all(&mut *self.transaction)
+            .await?
+            .iter()
+            .map(read_grade)
+            .collect()
+    }
+
+    async fn find_present(
+        &mut self,
+        batches: &[BatchId],
+    ) -> Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError> {
+        let mut present = HashMap::new();
+        for chunk in batches.chunks(512) {
+            let mut query = QueryBuilder::<Sqlite>::new("select no, id from batches where id in (");
+            let mut ids = query.separated(", ");
+            for batch in chunk {
+                ids.push_bind(id_bytes(*batch));
+            }
+            query.push(")");
+            let rows = query
+                .build()
+                .persistent(false)
+                .fetch_all(&mut *self.transaction)
+                .await?;
+            for row in rows {
+                let batch = batch_id(row.try_get(1)?, "batches")?;
+                let number: i64 = row.try_get(0)?;
+                let keys: Vec<i64> =
+                    sqlx::query_scalar("select key from grades where key between ? and ?")
+                        .bind(key(number, 0))
+                        .bind(key(number + 1, 0) - 1)
+                        .fetch_all(&mut *self.transaction)
+                        .await?;
+                let ids = keys.into_iter().map(|key| batch.grade(position(key)));
+                present.insert(batch, ids.collect());
+            }
+        }
+        Ok(present)
+    }
+
+    async fn read_runs(
+        &mut self,
+        limit: u32,
+        named: &[Arc<str>],
+    ) -> Result<HashMap<Arc<str>, RunTotals>, DatabaseError> {
+        const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, score_sum, \
+             last_step, first_us, last_us from runs where grades > 0";
+        let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+        query
+            .push(" order by last_us desc, name limit ")
+            .push_bind(i64::from(limit));
+        let last_used = query.build().fetch_all(&mut *self.transaction).await?;
+        let mut runs = HashMap::new();
+        for row in &last_used {
+            read_run(row, &mut runs)?;
+        }
+        for chunk in named.chunks(512) {
+            let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+            query.push(" and name in (");
+            let mut names = query.separated(", ");
+            for name in chunk {
+                names.push_bind(name.clone());
+            }
+            query.push(")");
+            let rows = query
+                .build()
+                .persistent(false)
+                .fetch_all(&mut *self.transaction)
+                .await?;
+            for row in &rows {
+                read_run(row, &mut runs)?;
+            }
+        }
+        Ok(runs)
+    }
+
+    async fn read_body(&mut self, hash: Hash) -> Result<Option<Body>, DatabaseError> {
+        let row = sqlx::query(
+            "select b.kind, b.start, b.size, p.codec, p.size, p.content \
+             from bodies b join packs p on p.no = b.pack where b.hash = ?",
+        )
+        .bind(&hash.as_bytes()[..])
+        .fetch_optional(&mut *self.transaction)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let place = PackedBody {
+            hash,
+            kind: kind(row.try_get(0)?)?,
+            start: row.try_get(1)?,
+            size: row.try_get(2)?,
+        };
+        let pack = Squeezed {
+            codec: codec("packs", row.try_get(3)?)?,
+            size: row.try_get(4)?,
+            content: row.try_get(5)?,
+        };
+        Ok(Some(body_of(&unsqueeze(&pack)?, &place)?))
+    }
+
+    async fn read_claim(&mut self, wanted: &RequestKey) -> Result<Option<Claim>, DatabaseError> {
+        let row = sqlx::query(
+            "select request, batch, time_us, media, codec, size, reply from idempotency \
+             where caller = ? and key = ?",
+        )
+        .bind(wanted.caller.as_ref())
+        .bind(wanted.key.as_str())
+        .fetch_optional(&mut *self.transaction)
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let request: &[u8] = row.try_get(0)?;
+        let reply = match row.try_get::<Option<String>, _>(3)? {
+            Some(media) => Some(SealedReply {
+                media,
+                body: unsqueeze(&Squeezed {
+                    codec: codec("idempotency", row.try_get(4)?)?,
+                    size: row.try_get(5)?,
+                    content: row.try_get(6)?,
+                })?,
+            }),
+            None => None,
+        };
+        Ok(Some(Claim {
+            key: wanted.clone(),
+            request: Hash::from_bytes(request).ok_or_else(|| DatabaseError::Row {
+                table: "idempotency",
+                column: "request",
+                reason: format!("a hash has 32 bytes, this has {}", request.len()),
+            })?,
+            batch: batch_id(row.try_get(1)?, "idempotency")?,
+            time_us: row.try_get(2)?,
+            reply,
+        }))
+    }
+}
+
+fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<(), DatabaseError> {
+    let name: &str = row.try_get(0)?;
+    runs.insert(
+        name.into(),
+        RunTotals {
+            grades: count(row.try_get(1)?),
+            graded: count(row.try_get(2)?),
+            ungradable: count(row.try_get(3)?),
+            failed: count(row.try_get(4)?),
+            passed: count(row.try_get(5)?),
+            scores: count(row.try_get(6)?),
+            score_sum: row.try_get(7)?,
+            last_step: row.try_get(8)?,
+            times: Some((row.try_get(9)?, row.try_get(10)?)),
+        },
+    );
+    Ok(())
+}
+
+fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
+    Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
+        table,
+        column: "codec",
+        reason: format!("`{number}` is none this release knows"),
+    })
+}
+
+fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
+    match number {
+        0 => Ok(BodyKind::Text),
+        1 => Ok(BodyKind::Messages),
+        2 => Ok(BodyKind::Task),
+        _ => Err(DatabaseError::Row {
+            table: "bodies",
+            column: "kind",
+            reason: format!("`{number}` is none this release knows"),
+        }),
+    }
+}
+
+impl Snapshot for Open {
+    fn progress(&self) -> Position {
+        self.progress
+    }
+
+    fn grade(&mut self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, DatabaseError>> {
+        Box::pin(self.find_grade(id))
+    }
+
+    fn grades<'a>(
+        &'a mut self,
+        filter: &'a GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<GradeRecord>, DatabaseError>> {
+        Box::pin(self.list(filter, before, limit))
+    }
+
+    fn present<'a>(
+        &'a mut self,
+        batches: &'a [BatchId],
+    ) -> BoxFuture<'a, Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError>> {
+        Box::pin(self.find_present(batches))
+    }
+
+    fn runs<'a>(
+        &'a mut self,
+        limit: u32,
+        named: &'a [Arc<str>],
+    ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>> {
+        Box::pin(self.read_runs(limit, named))
+    }
+
+    fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>> {
+        Box::pin(self.read_body(hash))
+    }
+
+    fn claim<'a>(
+        &'a mut self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>> {
+        Box::pin(self.read_claim(key))
+    }
+}

@@ -1,0 +1,140 @@
+//! Responsible for the sums kept beside grades: totals of a run and rollups by step. Pure; the database adds them up in its tables,
+//! reads add those of waiting entries on top.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assay_core::record::GradeRecord;
+use assay_core::store::RunSummary;
+
+/// Sums over some grades of one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RunTotals {
+    pub(crate) grades: u64,
+    pub(crate) graded: u64,
+    pub(crate) ungradable: u64,
+    pub(crate) failed: u64,
+    pub(crate) passed: u64,
+    pub(crate) scores: u64,
+    pub(crate) score_sum: f64,
+    pub(crate) last_step: Option<i64>,
+    /// First and last time, in microseconds since the Unix epoch; `None` without a grade.
+    pub(crate) times: Option<(i64, i64)>,
+}
+
+impl RunTotals {
+    /// The sums over `grades`.
+    pub(crate) fn of<'a>(grades: impl IntoIterator<Item = &'a GradeRecord>) -> Self {
+        let mut totals = Self::default();
+        for grade in grades {
+            totals.add_grade(grade);
+        }
+        totals
+    }
+
+    pub(crate) fn add_grade(&mut self, grade: &GradeRecord) {
+        let graded = grade.outcome == "graded";
+        self.add(&Self {
+            grades: 1,
+            graded: graded.into(),
+            ungradable: (grade.outcome == "ungradable").into(),
+            failed: (grade.outcome == "failed").into(),
+            passed: (graded && grade.pass == Some(true)).into(),
+            scores: grade.score.is_some().into(),
+            score_sum: grade.score.unwrap_or(0.0),
+            last_step: grade.step,
+            times: Some((grade.time_us, grade.time_us)),
+        });
+    }
+
+    /// Adds the sums over other grades.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.grades += other.grades;
+        self.graded += other.graded;
+        self.ungradable += other.ungradable;
+        self.failed += other.failed;
+        self.passed += other.passed;
+        self.scores += other.scores;
+        self.score_sum += other.score_sum;
+        self.last_step = self.last_step.max(other.last_step);
+        self.times = match (self.times, other.times) {
+            (Some((first, last)), Some((other_first, other_last))) => {
+                Some((first.min(other_first), last.max(other_last)))
+            }
+            (times, None) | (None, times) => times,
+        };
+    }
+
+    /// The sums as the operator reads them; `None` without a grade.
+    pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
+        let (first_us, last_us) = self.times?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a run has less than 2^52 grades"
+        )]
+        let mean_score = (self.scores > 0).then(|| self.score_sum / self.scores as f64);
+        Some(RunSummary {
+            run: run.to_owned(),
+            grades: self.grades,
+            graded: self.graded,
+            ungradable: self.ungradable,
+            failed: self.failed,
+            passed: self.passed,
+            mean_score,
+            last_step: self.last_step,
+            first_us,
+            last_us,
+        })
+    }
+}
+
+/// What a rollup is kept by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RollupKey {
+    pub(crate) run: Option<Arc<str>>,
+    pub(crate) step: Option<i64>,
+    pub(crate) grader: String,
+    pub(crate) version: u32,
+    pub(crate) outcome: String,
+    pub(crate) verdict: Option<String>,
+}
+
+/// Sums over the grades of one rollup.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Rollup {
+    pub(crate) grades: u64,
+    pub(crate) passes: u64,
+    pub(crate) scores: u64,
+    pub(crate) score_sum: f64,
+    pub(crate) score_squares: f64,
+    pub(crate) grade_us: u64,
+    pub(crate) queue_us: u64,
+}
+
+/// Rollups of some grades.
+#[derive(Debug, Default)]
+pub(crate) struct Rollups {
+    pub(crate) sums: BTreeMap<RollupKey, Rollup>,
+}
+
+impl Rollups {
+    pub(crate) fn add(&mut self, grade: &GradeRecord) {
+        let key = RollupKey {
+            run: grade.run.clone(),
+            step: grade.step,
+            grader: grade.grader.clone(),
+            version: grade.grader_version,
+            outcome: grade.outcome.clone(),
+            verdict: grade.verdict.clone(),
+        };
+        let sums = self.sums.entry(key).or_default();
+        sums.grades += 1;
+        sums.passes += u64::from(grade.pass == Some(true));
+        sums.scores += u64::from(grade.score.is_some());
+        let score = grade.score.unwrap_or(0.0);
+        sums.score_sum += score;
+        sums.score_squares += score * score;
+        sums.grade_us = sums.grade_us.saturating_add(grade.grade_us);
+        sums.queue_us = sums.queue_us.saturating_add(grade.queue_us);
+    }
+}

@@ -1,0 +1,234 @@
+//! A folder with a store in it, entries to record, and a clock that moves when told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::store::{GradeFilter, Reader, Recorder};
+use assay_core::{BatchId, Clock, GradeId, Hash};
+use assay_store::{DurableStore, OpenError, StoreOptions};
+use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
+
+pub(crate) const START_US: i64 = 1_795_000_000_000_000;
+
+pub(crate) struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn unix_us(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros((self.unix_us() - START_US) as u64)
+    }
+}
+
+pub(crate) struct World {
+    folder: TempDir,
+    pub(crate) clock: Arc<TestClock>,
+    /// What [`open`](Self::open) opens with.
+    pub(crate) options: StoreOptions,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assay.db");
+        let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
+        options.close_timeout = Duration::from_secs(20);
+        Self {
+            folder,
+            clock: Arc::new(TestClock(AtomicI64::new(START_US))),
+            options,
+        }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.folder.path().join("assay.db")
+    }
+
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.folder.path().join("assay.db.spool")
+    }
+
+    /// The segments, oldest first.
+    pub(crate) fn segments(&self) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(self.spool()).unwrap();
+        let mut segments: Vec<PathBuf> = files
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "seg"))
+            .collect();
+        segments.sort();
+        segments
+    }
+
+    pub(crate) async fn try_open(&self) -> Result<DurableStore, OpenError> {
+        DurableStore::open(&self.options, self.clock.clone()).await
+    }
+
+    pub(crate) async fn open(&self) -> DurableStore {
+        self.try_open().await.unwrap()
+    }
+
+    /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do beside any writer.
+    pub(crate) async fn lock_database(&self) -> SqliteConnection {
+        let url = format!("sqlite://{}", self.database().display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("begin immediate")
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        connection
+    }
+
+    /// One number out of the database file.
+    pub(crate) async fn number(&self, sql: &'static str) -> i64 {
+        let url = format!("sqlite://{}", self.database().display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .unwrap()
+    }
+}
+
+/// The `n`th batch's id.
+pub(crate) fn batch(n: u64) -> BatchId {
+    (u128::from(n + 1) << 24 | 1_795_000_000_000 << 80).into()
+}
+
+/// An entry of the `n`th batch with `grades` grades from `first` on, and a completion for each.
+pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
+    let mut entry = Entry {
+        batch: batch(n),
+        caller: "local".into(),
+        run: Some("run-a".into()),
+        step: Some(n as i64),
+        items: first + grades,
+        received_us: START_US + n as i64,
+        grades: Vec::new(),
+        bodies: Vec::new(),
+        claim: None,
+    };
+    for position in first..first + grades {
+        let content = format!("completion {n}-{position} ")
+            .repeat(20)
+            .into_bytes();
+        let body = Body {
+            hash: Hash::of(&content),
+            kind: BodyKind::Text,
+            content,
+        };
+        let pass = position % 2 == 0;
+        entry.grades.push(GradeRecord {
+            grade: entry.batch.grade(position),
+            batch: entry.batch,
+            position,
+            caller: entry.caller.clone(),
+            run: entry.run.clone(),
+            step: entry.step,
+            item: Some(format!("item-{position}")),
+            group: Some(format!("group-{}", position / 2)),
+            prompt_key: Some(format!("prompt-{n}")),
+            channel: "math/default".to_owned(),
+            grader: "math".to_owned(),
+            grader_version: 1,
+            image: (position == 1).then(|| Hash::of(b"image")),
+            task_hash: Hash::of(b"task"),
+            completion_hash: body.hash,
+            prompt_hash: pass.then(|| Hash::of(b"prompt")),
+            policy: "default".into(),
+            outcome: "graded".to_owned(),
+            verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
+            pass: Some(pass),
+            score: Some(if pass { 1.0 } else { 0.25 }),
+            reward: Some(-1.5),
+            components_json: Some("[]".to_owned()),
+            steps_json: Some("[0.5]".to_owned()),
+            measures_json: Some(r#"{"tokens":3}"#.to_owned()),
+            evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
+            error_json: None,
+            meta_json: Some("{}".to_owned()),
+            checks_json: Some("{}".to_owned()),
+            deterministic: pass,
+            cached: !pass,
+            queue_us: 15,
+            grade_us: 60,
+            work: 7,
+            time_us: START_US + n as i64 * 1_000 + i64::from(position),
+        });
+        entry.bodies.push(body);
+    }
+    entry
+}
+
+/// The `n`th batch, whole, with `grades` grades.
+pub(crate) fn entry(n: u64, grades: u32) -> Entry {
+    part(n, 0, grades)
+}
+
+pub(crate) fn key(name: &str) -> RequestKey {
+    RequestKey {
+        caller: "local".into(),
+        key: name.to_owned(),
+    }
+}
+
+/// An entry that does nothing but claim `name` for the `n`th batch.
+pub(crate) fn claim(name: &str, n: u64, reply: Option<&str>) -> Entry {
+    let mut entry = part(n, 0, 0);
+    entry.claim = Some(Claim {
+        key: key(name),
+        request: Hash::of(name.as_bytes()),
+        batch: batch(n),
+        time_us: START_US,
+        reply: reply.map(|text| SealedReply {
+            media: "application/json".to_owned(),
+            body: text.as_bytes().to_vec(),
+        }),
+    });
+    entry
+}
+
+pub(crate) async fn record(store: &impl Recorder, entry: Entry) {
+    store.record(Arc::new(entry)).await.unwrap();
+}
+
+/// Every grade the filter keeps, page by page.
+pub(crate) async fn all(store: &impl Reader, filter: &GradeFilter, page: u32) -> Vec<GradeRecord> {
+    let mut grades = Vec::new();
+    let mut before: Option<GradeId> = None;
+    loop {
+        let got = store.grades(filter, before, page).await.unwrap();
+        assert!(got.grades.len() <= page as usize);
+        grades.extend(got.grades);
+        before = got.next;
+        if before.is_none() {
+            return grades;
+        }
+    }
+}
+
+/// Whether every grade and body of `entry` can be read.
+pub(crate) async fn holds(store: &impl Reader, entry: &Entry) -> bool {
+    for grade in &entry.grades {
+        if store.grade(grade.grade).await.unwrap().as_ref() != Some(grade) {
+            return false;
+        }
+    }
+    for body in &entry.bodies {
+        if store.body(body.hash).await.unwrap().as_ref() != Some(body) {
+            return false;
+        }
+    }
+    true
+}
