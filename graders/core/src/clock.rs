@@ -24,15 +24,10 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock whose monotonic time starts now.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the seam the ban points to"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the ban points to")]
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            started: Instant::now(),
-        }
+        Self { started: Instant::now() }
     }
 }
 
@@ -43,14 +38,9 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the seam the ban points to"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the ban points to")]
     fn unix_us(&self) -> i64 {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
     }
 
@@ -112,9 +102,7 @@ ids! {
 
 /// A text that is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not an id (26 characters of Crockford base 32, as in `01JD5XW7P9V6F8K4M3N2Q1R0ST`): `{0}`"
-)]
+#[error("not an id (26 characters of Crockford base 32, as in `01JD5XW7P9V6F8K4M3N2Q1R0ST`): `{0}`")]
 pub struct BadId(String);
 
 impl BatchId {
@@ -148,19 +136,14 @@ impl Ids {
     /// Ids from a given source of bits, for tests and replay.
     #[must_use]
     pub fn from_source(source: impl FnMut() -> u128 + Send + 'static) -> Self {
-        Self {
-            random: Mutex::new(Box::new(source)),
-        }
+        Self { random: Mutex::new(Box::new(source)) }
     }
 
     /// A fresh batch id for the time of `clock`.
     #[must_use]
     pub fn batch(&self, clock: &dyn Clock) -> BatchId {
         let bits = {
-            let mut source = self
-                .random
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut source = self.random.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             source()
         };
         let ms = u64::try_from(clock.unix_us() / 1_000).unwrap_or(0);

@@ -26,11 +26,7 @@ impl TaskError {
     /// An error at `pointer`.
     #[must_use]
     pub fn new(code: ErrorCode, pointer: &str, message: String) -> Self {
-        Self {
-            code,
-            pointer: pointer.to_owned(),
-            message,
-        }
+        Self { code, pointer: pointer.to_owned(), message }
     }
 }
 
@@ -52,11 +48,7 @@ pub trait Grader: Send + Sync {
     ///
     /// # Errors
     /// [`Fault`] when the task's content is at fault; every item of it is then `ungradable`, or `failed` for a fault of ours.
-    fn prepare(
-        &self,
-        task: &Task,
-        cx: &PrepareContext<'_>,
-    ) -> Result<Arc<dyn Prepared>, Unprepared>;
+    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared>;
 
     /// Why the grader cannot work on this node, with the command that would enable it; `None` when it can.
     fn unavailable(&self) -> Option<String> {
@@ -105,14 +97,8 @@ pub trait PureGrader: Send + Sync {
 }
 
 impl<G: PureGrader> Prepared for G {
-    fn grade<'a>(
-        &'a self,
-        items: &'a [Item],
-        _cx: &'a GradeContext,
-    ) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(std::future::ready(
-            items.iter().map(|item| self.grade_one(item)).collect(),
-        ))
+    fn grade<'a>(&'a self, items: &'a [Item], _cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(std::future::ready(items.iter().map(|item| self.grade_one(item)).collect()))
     }
 
     fn bytes(&self) -> usize {
@@ -148,14 +134,10 @@ impl<'a> PrepareContext<'a> {
     /// # Errors
     /// As [`Grader::prepare`], and when tasks nest too deep or no grader has the name.
     pub fn nested(&self, task: &Task) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault = |error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
-        };
+        let at_fault =
+            |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
         let inner = self.deeper().map_err(at_fault)?;
-        self.table
-            .get(task)
-            .map_err(at_fault)?
-            .prepare(task, &inner)
+        self.table.get(task).map_err(at_fault)?.prepare(task, &inner)
     }
 
     fn deeper(&self) -> Result<Self, TaskError> {
@@ -163,10 +145,7 @@ impl<'a> PrepareContext<'a> {
             let message = format!("tasks nest deeper than {MAX_NESTED_TASKS}; flatten them");
             return Err(TaskError::new(ErrorCode::TooDeep, "", message));
         }
-        Ok(Self {
-            table: self.table,
-            depth: self.depth + 1,
-        })
+        Ok(Self { table: self.table, depth: self.depth + 1 })
     }
 }
 

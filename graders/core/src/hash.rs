@@ -60,10 +60,7 @@ mod tests {
 
     #[test]
     fn parts_are_framed() {
-        assert_ne!(
-            Hash::of_parts(&[b"ab", b"c"]),
-            Hash::of_parts(&[b"a", b"bc"])
-        );
+        assert_ne!(Hash::of_parts(&[b"ab", b"c"]), Hash::of_parts(&[b"a", b"bc"]));
     }
 
     #[test]

@@ -30,19 +30,14 @@ impl Message {
     pub fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),
-            Value::Array(parts) => parts
-                .iter()
-                .filter_map(part_text)
-                .collect::<Vec<_>>()
-                .concat(),
+            Value::Array(parts) => parts.iter().filter_map(part_text).collect::<Vec<_>>().concat(),
             _ => String::new(),
         }
     }
 }
 
 fn part_text(part: &Value) -> Option<&str> {
-    part.as_str()
-        .or_else(|| part.get("text").and_then(Value::as_str))
+    part.as_str().or_else(|| part.get("text").and_then(Value::as_str))
 }
 
 /// What the model wrote: plain text or a list of messages. Prompts have the same two shapes.
@@ -115,9 +110,7 @@ impl Completion {
         match self {
             Self::Text(text) => Cow::Borrowed(text.as_bytes()),
             // Messages came from JSON, so they go back into it.
-            Self::Messages(messages) => {
-                Cow::Owned(serde_json::to_vec(messages).unwrap_or_default())
-            }
+            Self::Messages(messages) => Cow::Owned(serde_json::to_vec(messages).unwrap_or_default()),
         }
     }
 
@@ -152,13 +145,8 @@ impl Meta {
     /// The measures the facts carry, beside those of the grader.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
         self.tokens.into_iter().filter_map(|tokens| {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "token counts are far below 2^53"
-            )]
-            Measure::new(tokens as f64)
-                .ok()
-                .map(|measure| ("tokens", measure))
+            #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+            Measure::new(tokens as f64).ok().map(|measure| ("tokens", measure))
         })
     }
 }
@@ -178,11 +166,7 @@ impl Item {
     /// An item of plain text without prompt or facts.
     #[must_use]
     pub fn text(completion: &str) -> Self {
-        Self {
-            prompt: None,
-            completion: Completion::Text(completion.into()),
-            meta: Meta::default(),
-        }
+        Self { prompt: None, completion: Completion::Text(completion.into()), meta: Meta::default() }
     }
 }
 
@@ -207,13 +191,9 @@ mod tests {
 
     #[test]
     fn messages_round_trip_with_unknown_fields() {
-        let completion =
-            messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
+        let completion = messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
         let body = completion.to_body().into_owned();
-        assert_eq!(
-            serde_json::from_slice::<Completion>(&body).unwrap(),
-            completion
-        );
+        assert_eq!(serde_json::from_slice::<Completion>(&body).unwrap(), completion);
         assert_eq!(completion.text(), "");
     }
 

@@ -27,8 +27,7 @@ pub use clock::{Clock, Ids, SystemClock};
 pub use error::ErrorCode;
 pub use evidence::Evidence;
 pub use grader::{
-    BoxFuture, CancelFlag, Checked, GradeContext, Grader, PrepareContext, Prepared, PureGrader,
-    TaskError,
+    BoxFuture, CancelFlag, Checked, GradeContext, Grader, PrepareContext, Prepared, PureGrader, TaskError,
 };
 pub use hash::Hash;
 pub use item::{Completion, Item, Message, Meta};

@@ -109,12 +109,7 @@ mod tests {
 
     #[test]
     fn a_number_read_from_json_is_checked_too() {
-        let error = serde_json::from_str::<Score>("1.5")
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("a score must be finite and in [0, 1]: 1.5"),
-            "{error}"
-        );
+        let error = serde_json::from_str::<Score>("1.5").unwrap_err().to_string();
+        assert!(error.contains("a score must be finite and in [0, 1]: 1.5"), "{error}");
     }
 }

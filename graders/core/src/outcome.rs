@@ -124,21 +124,13 @@ impl Fault {
     /// A fault that comes back when the item is sent again.
     #[must_use]
     pub fn lasting(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            retryable: false,
-        }
+        Self { code, message: message.into(), retryable: false }
     }
 
     /// A fault that sending again may cure.
     #[must_use]
     pub fn passing(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            retryable: true,
-        }
+        Self { code, message: message.into(), retryable: true }
     }
 }
 

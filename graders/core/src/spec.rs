@@ -77,9 +77,6 @@ impl Spec {
     /// Whether `verdict` is a pass; `None` where it has no notion of it.
     #[must_use]
     pub fn pass(&self, verdict: Verdict) -> Option<bool> {
-        self.verdicts
-            .iter()
-            .find(|spec| spec.verdict == verdict)
-            .map_or(Some(false), |spec| spec.pass)
+        self.verdicts.iter().find(|spec| spec.verdict == verdict).map_or(Some(false), |spec| spec.pass)
     }
 }

@@ -71,9 +71,7 @@ impl GradeFilter {
         fn same<T: PartialEq>(wanted: Option<&T>, got: Option<&T>) -> bool {
             wanted.is_none_or(|wanted| Some(wanted) == got)
         }
-        self.run
-            .as_deref()
-            .is_none_or(|run| grade.run.as_deref() == Some(run))
+        self.run.as_deref().is_none_or(|run| grade.run.as_deref() == Some(run))
             && same(self.step.as_ref(), grade.step.as_ref())
             && same(self.grader.as_ref(), Some(&grade.grader))
             && same(self.channel.as_ref(), Some(&grade.channel))
@@ -82,12 +80,8 @@ impl GradeFilter {
             && same(self.batch.as_ref(), Some(&grade.batch))
             && same(self.item.as_ref(), grade.item.as_ref())
             && same(self.group.as_ref(), grade.group.as_ref())
-            && self
-                .score_min
-                .is_none_or(|min| grade.score.is_some_and(|score| score >= min))
-            && self
-                .score_max
-                .is_none_or(|max| grade.score.is_some_and(|score| score <= max))
+            && self.score_min.is_none_or(|min| grade.score.is_some_and(|score| score >= min))
+            && self.score_max.is_none_or(|max| grade.score.is_some_and(|score| score <= max))
             && self.since_us.is_none_or(|since| grade.time_us >= since)
             && self.until_us.is_none_or(|until| grade.time_us < until)
     }
@@ -162,8 +156,7 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn claim<'a>(&'a self, key: &'a RequestKey)
-    -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
+    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
 
     /// Whether reading works now; the message says why not.
     ///

@@ -17,10 +17,7 @@ impl GraderTable {
     pub fn new(graders: Vec<Arc<dyn Grader>>) -> Self {
         for (at, grader) in graders.iter().enumerate() {
             let name = grader.spec().name;
-            assert!(
-                graders[..at].iter().all(|other| other.spec().name != name),
-                "two graders are named `{name}`"
-            );
+            assert!(graders[..at].iter().all(|other| other.spec().name != name), "two graders are named `{name}`");
         }
         Self(graders.into())
     }
@@ -31,14 +28,9 @@ impl GraderTable {
     /// [`ErrorCode::UnknownGrader`], with the names there are.
     pub fn get(&self, task: &Task) -> Result<&Arc<dyn Grader>, TaskError> {
         self.by_name(task.kind.as_str()).ok_or_else(|| {
-            let known = self
-                .iter()
-                .map(|grader| format!("`{}`", grader.spec().name));
-            let message = format!(
-                "no grader is named `{}`; this node has {}",
-                task.kind,
-                known.collect::<Vec<_>>().join(", ")
-            );
+            let known = self.iter().map(|grader| format!("`{}`", grader.spec().name));
+            let message =
+                format!("no grader is named `{}`; this node has {}", task.kind, known.collect::<Vec<_>>().join(", "));
             TaskError::new(ErrorCode::UnknownGrader, "/type", message)
         })
     }

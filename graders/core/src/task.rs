@@ -124,11 +124,7 @@ impl Task {
             TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
         })?;
         let hash = Hash::of(body.get().as_bytes());
-        Ok(Self {
-            kind: TaskKind::new(&head.r#type),
-            body,
-            hash,
-        })
+        Ok(Self { kind: TaskKind::new(&head.r#type), body, hash })
     }
 
     /// Reads a task from JSON text; see [`Task::from_raw`].
@@ -136,13 +132,8 @@ impl Task {
     /// # Errors
     /// As [`Task::from_raw`], and for text that is not JSON.
     pub fn from_json(text: &str) -> Result<Self, TaskError> {
-        let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-            TaskError::new(
-                ErrorCode::InvalidTask,
-                "",
-                format!("the task is not JSON: {error}"),
-            )
-        })?;
+        let raw: &RawValue = serde_json::from_str(text)
+            .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", format!("the task is not JSON: {error}")))?;
         Self::from_raw(raw)
     }
 
@@ -160,37 +151,23 @@ impl Task {
     /// [`TaskError`] that names the field by a JSON pointer relative to the task.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
-            TaskError::new(
-                ErrorCode::InvalidTask,
-                &pointer,
-                without_position(&error.to_string()),
-            )
+            TaskError::new(ErrorCode::InvalidTask, &pointer, without_position(&error.to_string()))
         };
         let mut fields: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(self.body.get())
-                .map_err(|error| invalid(&error, String::new()))?;
+            serde_json::from_str(self.body.get()).map_err(|error| invalid(&error, String::new()))?;
         fields.remove("type");
         let keys: Vec<String> = fields.keys().cloned().collect();
         serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| {
             let message = error.to_string();
-            let pointer = keys
-                .iter()
-                .find(|key| message.contains(&format!("`{key}`")));
-            invalid(
-                &error,
-                pointer.map(|key| format!("/{key}")).unwrap_or_default(),
-            )
+            let pointer = keys.iter().find(|key| message.contains(&format!("`{key}`")));
+            invalid(&error, pointer.map(|key| format!("/{key}")).unwrap_or_default())
         })
     }
 }
 
 /// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.
 fn without_position(message: &str) -> String {
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(message)
-        .to_owned()
+    message.split(" at line ").next().unwrap_or(message).to_owned()
 }
 
 #[cfg(test)]
@@ -222,19 +199,12 @@ mod tests {
         let task = Task::from_json(r#"{"type":"math","answer":"1","tolerence":1}"#).unwrap();
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
-        assert!(
-            error.message.contains("unknown field `tolerence`"),
-            "{error}"
-        );
+        assert!(error.message.contains("unknown field `tolerence`"), "{error}");
     }
 
     #[test]
     fn depth_is_bounded() {
-        let deep = format!(
-            "{{\"type\":\"math\",\"answer\":{}1{}}}",
-            "[".repeat(5000),
-            "]".repeat(5000)
-        );
+        let deep = format!("{{\"type\":\"math\",\"answer\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
         assert_eq!(Task::from_json(&deep).unwrap_err().code, ErrorCode::TooDeep);
     }
 }

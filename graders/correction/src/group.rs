@@ -21,9 +21,7 @@ pub fn mean(members: &[Member]) -> Option<f64> {
         count += 1;
     }
     // The mean of finite numbers can overflow to infinity; such a group has no usable baseline.
-    (count > 0)
-        .then(|| sum / f64::from(count))
-        .filter(|mean| mean.is_finite())
+    (count > 0).then(|| sum / f64::from(count)).filter(|mean| mean.is_finite())
 }
 
 /// Number to use as the advantage of each member: its reward minus the [`mean`] of the graded members.
@@ -32,15 +30,9 @@ pub fn mean(members: &[Member]) -> Option<f64> {
 /// the group-mean baseline without division by the standard deviation (Dr. GRPO, arXiv 2503.20783, section 3.2).
 #[must_use]
 pub fn coefficients(members: &[Member]) -> Vec<Option<f64>> {
-    let graded = members
-        .iter()
-        .filter(|member| member.reward.is_some())
-        .count();
+    let graded = members.iter().filter(|member| member.reward.is_some()).count();
     let baseline = if graded >= 2 { mean(members) } else { None };
-    members
-        .iter()
-        .map(|member| Some(member.reward?.get() - baseline?).filter(|number| number.is_finite()))
-        .collect()
+    members.iter().map(|member| Some(member.reward?.get() - baseline?).filter(|number| number.is_finite())).collect()
 }
 
 #[cfg(test)]
@@ -49,23 +41,14 @@ mod tests {
 
     fn group(rewards: &[Option<f64>]) -> Vec<Member> {
         let reward = |value: &f64| Reward::new(*value).unwrap();
-        rewards
-            .iter()
-            .map(|value| Member {
-                reward: value.as_ref().map(reward),
-                pass: None,
-            })
-            .collect()
+        rewards.iter().map(|value| Member { reward: value.as_ref().map(reward), pass: None }).collect()
     }
 
     #[test]
     fn masked_members_do_not_vote() {
         let members = group(&[Some(1.0), None, Some(0.0), Some(0.5)]);
         assert_eq!(mean(&members), Some(0.5));
-        assert_eq!(
-            coefficients(&members),
-            [Some(0.5), None, Some(-0.5), Some(0.0)]
-        );
+        assert_eq!(coefficients(&members), [Some(0.5), None, Some(-0.5), Some(0.0)]);
     }
 
     #[test]
@@ -76,10 +59,7 @@ mod tests {
 
     #[test]
     fn coefficients_of_a_group_sum_to_zero() {
-        let sum: f64 = coefficients(&group(&[Some(0.3), Some(0.9), Some(-2.0)]))
-            .iter()
-            .flatten()
-            .sum();
+        let sum: f64 = coefficients(&group(&[Some(0.3), Some(0.9), Some(-2.0)])).iter().flatten().sum();
         assert!(sum.abs() < 1e-12);
     }
 

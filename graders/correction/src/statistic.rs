@@ -32,28 +32,20 @@ impl Statistic {
     /// The statistic of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|statistic| statistic.name() == name)
+        Self::ALL.iter().copied().find(|statistic| statistic.name() == name)
     }
 
     /// Its value for one group, as it stands in the reply's `statistics`; `None` for what the reply says elsewhere.
     #[must_use]
     pub fn of(self, members: &[Member]) -> Option<Value> {
-        let n = members
-            .iter()
-            .filter(|member| member.pass.is_some())
-            .count();
-        let passes = members
-            .iter()
-            .filter(|member| member.pass == Some(true))
-            .count();
+        let n = members.iter().filter(|member| member.pass.is_some()).count();
+        let passes = members.iter().filter(|member| member.pass == Some(true)).count();
         match self {
             Self::Mean => None,
-            Self::PHat => Some(wilson(passes, n).map_or(Value::Null, |(p_hat, low, high)| {
-                json!({ "value": p_hat, "low": low, "high": high, "n": n, "passes": passes })
-            })),
+            Self::PHat => Some(wilson(passes, n).map_or(
+                Value::Null,
+                |(p_hat, low, high)| json!({ "value": p_hat, "low": low, "high": high, "n": n, "passes": passes }),
+            )),
             Self::PassAtK => {
                 let at = ks(n).map(|k| (k.to_string(), json!(pass_at_k(n, passes, k))));
                 Some(Value::Object(at.collect::<Map<_, _>>()))
@@ -84,23 +76,15 @@ pub fn pass_at_k(n: usize, passes: usize, k: usize) -> f64 {
     if n - passes < k {
         return 1.0;
     }
-    1.0 - (n - passes + 1..=n)
-        .map(|i| 1.0 - as_f64(k) / as_f64(i))
-        .product::<f64>()
+    1.0 - (n - passes + 1..=n).map(|i| 1.0 - as_f64(k) / as_f64(i)).product::<f64>()
 }
 
 /// The k of a group of `n`: powers of two below it, and `n` itself.
 fn ks(n: usize) -> impl Iterator<Item = usize> {
-    (0..usize::BITS)
-        .map(|power| 1usize << power)
-        .take_while(move |k| *k < n)
-        .chain((n > 0).then_some(n))
+    (0..usize::BITS).map(|power| 1usize << power).take_while(move |k| *k < n).chain((n > 0).then_some(n))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "groups are far smaller than 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "groups are far smaller than 2^53")]
 fn as_f64(count: usize) -> f64 {
     count as f64
 }
@@ -122,33 +106,18 @@ mod tests {
     fn wilson_is_the_textbook_interval() {
         // 5 of 10: (0.2366, 0.7634).
         let (p_hat, low, high) = wilson(5, 10).unwrap();
-        assert!(
-            (p_hat - 0.5).abs() < 1e-12
-                && (low - 0.236_6).abs() < 1e-4
-                && (high - 0.763_4).abs() < 1e-4
-        );
+        assert!((p_hat - 0.5).abs() < 1e-12 && (low - 0.236_6).abs() < 1e-4 && (high - 0.763_4).abs() < 1e-4);
         assert_eq!(wilson(0, 0), None);
     }
 
     #[test]
     fn masked_members_count_for_nothing() {
         let pass = |pass| Member { reward: None, pass };
-        let members = [
-            pass(Some(true)),
-            pass(None),
-            pass(Some(false)),
-            pass(Some(true)),
-        ];
+        let members = [pass(Some(true)), pass(None), pass(Some(false)), pass(Some(true))];
         let value = Statistic::PHat.of(&members).unwrap();
-        assert_eq!(
-            (value["n"].as_u64(), value["passes"].as_u64()),
-            (Some(3), Some(2))
-        );
+        assert_eq!((value["n"].as_u64(), value["passes"].as_u64()), (Some(3), Some(2)));
         let at = Statistic::PassAtK.of(&members).unwrap();
-        assert_eq!(
-            at.as_object().unwrap().keys().collect::<Vec<_>>(),
-            ["1", "2", "3"]
-        );
+        assert_eq!(at.as_object().unwrap().keys().collect::<Vec<_>>(), ["1", "2", "3"]);
     }
 
     #[test]

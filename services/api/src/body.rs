@@ -24,9 +24,7 @@ pub(crate) async fn read(
     limits: &ApiLimits,
 ) -> ApiResult<ReadBody> {
     refuse_other_media(headers)?;
-    let announced = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     let mut permit = admission.body();
     let mut read = BytesMut::new();
     if let Some(announced) = announced {
@@ -36,14 +34,11 @@ pub(crate) async fn read(
     }
     let mut held = announced.unwrap_or(0);
     loop {
-        let frame = tokio::time::timeout(limits.body_pause, body.frame())
-            .await
-            .map_err(|_| {
-                let seconds = limits.body_pause.as_secs();
-                let message =
-                    format!("the body paused for more than {seconds} s; send it without pauses");
-                ApiError::new(ErrorCode::MalformedJson, message)
-            })?;
+        let frame = tokio::time::timeout(limits.body_pause, body.frame()).await.map_err(|_| {
+            let seconds = limits.body_pause.as_secs();
+            let message = format!("the body paused for more than {seconds} s; send it without pauses");
+            ApiError::new(ErrorCode::MalformedJson, message)
+        })?;
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|error| {
             let message = format!("the body broke off or does not unpack: {error}");
@@ -60,10 +55,7 @@ pub(crate) async fn read(
         }
         read.extend_from_slice(&data);
     }
-    Ok(ReadBody {
-        bytes: read.freeze(),
-        permit,
-    })
+    Ok(ReadBody { bytes: read.freeze(), permit })
 }
 
 fn refuse_too_large(bytes: usize, limits: &ApiLimits) -> ApiResult<()> {
@@ -71,9 +63,7 @@ fn refuse_too_large(bytes: usize, limits: &ApiLimits) -> ApiResult<()> {
         return Ok(());
     }
     let most = limits.body_bytes;
-    let message = format!(
-        "the body is larger than {most} bytes after unpacking; send it in several requests"
-    );
+    let message = format!("the body is larger than {most} bytes after unpacking; send it in several requests");
     Err(ApiError::new(ErrorCode::BodyTooLarge, message))
 }
 
@@ -82,23 +72,10 @@ fn refuse_other_media(headers: &HeaderMap) -> ApiResult<()> {
     let Some(media) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
-    let essence = media
-        .to_str()
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    let known = [
-        "application/json",
-        "application/x-www-form-urlencoded",
-        "text/json",
-    ];
+    let essence = media.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let known = ["application/json", "application/x-www-form-urlencoded", "text/json"];
     // `curl -d` says it sends a form; a JSON body is what it means here.
-    if known
-        .iter()
-        .any(|known| essence.eq_ignore_ascii_case(known))
-    {
+    if known.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
         return Ok(());
     }
     let message = format!("the body's `Content-Type` is `{essence}`; send `application/json`");

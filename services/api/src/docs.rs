@@ -14,9 +14,6 @@ const PAGE: &str = include_str!("docs.html");
 pub(crate) fn router(document: &Value) -> Router<Api> {
     let json = Bytes::from(document.to_string());
     Router::new()
-        .route(
-            "/openapi.json",
-            get(move || async move { ([(header::CONTENT_TYPE, "application/json")], json) }),
-        )
+        .route("/openapi.json", get(move || async move { ([(header::CONTENT_TYPE, "application/json")], json) }))
         .route("/docs", get(|| async { Html(PAGE) }))
 }

@@ -29,10 +29,7 @@ impl ApiError {
 
 impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
-        Self {
-            problem,
-            retry_after_s: None,
-        }
+        Self { problem, retry_after_s: None }
     }
 }
 
@@ -41,17 +38,13 @@ impl From<EngineError> for ApiError {
         let code = error.code();
         match error {
             EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
-            EngineError::Unknown {
-                pointer, message, ..
-            } => Problem::at(code, pointer.to_owned(), message).into(),
-            EngineError::Overloaded { retry_after } => Self {
-                problem: Problem::new(code, error.to_string()),
-                retry_after_s: Some(retry_after.as_secs()),
-            },
-            EngineError::ShuttingDown => Self {
-                problem: Problem::new(code, error.to_string()),
-                retry_after_s: Some(1),
-            },
+            EngineError::Unknown { pointer, message, .. } => Problem::at(code, pointer.to_owned(), message).into(),
+            EngineError::Overloaded { retry_after } => {
+                Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(retry_after.as_secs()) }
+            }
+            EngineError::ShuttingDown => {
+                Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(1) }
+            }
             EngineError::TooLarge { .. } | EngineError::KeyReused | EngineError::Store(_) => {
                 Problem::new(code, error.to_string()).into()
             }
@@ -72,28 +65,16 @@ impl From<ReplayError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a read of the record failed");
-        Self::new(
-            ErrorCode::StoreUnavailable,
-            "the record cannot be read now; retry, and look at the node's log",
-        )
+        Self::new(ErrorCode::StoreUnavailable, "the record cannot be read now; retry, and look at the node's log")
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.problem.code.status())
-            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (
-            status,
-            Json(ProblemBody {
-                error: self.problem,
-            }),
-        )
-            .into_response();
+        let status = StatusCode::from_u16(self.problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(ProblemBody { error: self.problem })).into_response();
         if let Some(seconds) = self.retry_after_s {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

@@ -20,10 +20,7 @@ pub(crate) async fn healthz() -> &'static str {
 ))]
 pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<&'static str> {
     if !api.engine().admission().is_open() {
-        return Err(ApiError::new(
-            ErrorCode::ShuttingDown,
-            "the node is shutting down",
-        ));
+        return Err(ApiError::new(ErrorCode::ShuttingDown, "the node is shutting down"));
     }
     if let Some(store) = api.engine().store() {
         store.ready().await?;
@@ -33,14 +30,6 @@ pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<&'static str> {
 
 /// Metrics in the Prometheus text format.
 #[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, description = "Metrics", body = String)))]
-pub(crate) async fn metrics(
-    State(api): State<Api>,
-) -> ([(header::HeaderName, &'static str); 1], String) {
-    (
-        [(
-            header::CONTENT_TYPE,
-            "text/plain; version=0.0.4; charset=utf-8",
-        )],
-        api.metrics(),
-    )
+pub(crate) async fn metrics(State(api): State<Api>) -> ([(header::HeaderName, &'static str); 1], String) {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], api.metrics())
 }

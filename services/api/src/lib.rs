@@ -2,11 +2,13 @@
 //!
 //! One endpoint a file; [`routes`] is the list of them.
 
+pub mod batch;
 mod body;
 mod docs;
 mod error;
 mod health;
 mod openapi;
+pub mod render;
 mod routes;
 mod serve;
 mod state;

@@ -62,7 +62,8 @@ pub fn document(graders: &GraderTable) -> Value {
     item["task"] = json!({ "$ref": "#/components/schemas/Task" });
     item["checks"]["additionalProperties"] = json!({ "$ref": "#/components/schemas/Task" });
     item["completion"] = text_or_messages.clone();
-    item["prompt"] = json!({ "oneOf": [ text_or_messages["oneOf"][0], text_or_messages["oneOf"][1], { "type": "null" } ] });
+    item["prompt"] =
+        json!({ "oneOf": [ text_or_messages["oneOf"][0], text_or_messages["oneOf"][1], { "type": "null" } ] });
     document["components"]["schemas"]["Message"] = json!({
         "type": "object",
         "description": "One message of a chat. Fields not listed are kept for graders that read them.",

@@ -52,37 +52,20 @@ pub fn router(api: Api) -> Router {
 
 /// A span with the caller's trace, when it sent one (W3C Trace Context).
 fn span<B>(request: &Request<B>) -> tracing::Span {
-    let header = |name: HeaderName| {
-        request
-            .headers()
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
+    let header =
+        |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let traceparent = header(HeaderName::from_static("traceparent"));
     let mut parts = traceparent.split('-').skip(1);
-    let (trace, parent) = (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    );
+    let (trace, parent) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     tracing::debug_span!("http.request", method = %request.method(), path = request.uri().path(), trace, parent)
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {
-    ApiError::new(
-        ErrorCode::NotFound,
-        format!(
-            "nothing is at `{}`; `/docs` lists what there is",
-            uri.path()
-        ),
-    )
+    ApiError::new(ErrorCode::NotFound, format!("nothing is at `{}`; `/docs` lists what there is", uri.path()))
 }
 
 async fn method_not_allowed(method: http::Method, uri: http::Uri) -> ApiError {
-    let message = format!(
-        "`{}` does not take `{method}`; `/docs` lists what it takes",
-        uri.path()
-    );
+    let message = format!("`{}` does not take `{method}`; `/docs` lists what it takes", uri.path());
     ApiError::new(ErrorCode::MethodNotAllowed, message)
 }
 
@@ -96,10 +79,7 @@ async fn problem_for_encoding(response: Response) -> Response {
     response
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the layer's handler takes the payload by value"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "the layer's handler takes the payload by value")]
 fn panicked(_payload: Box<dyn Any + Send>) -> Response {
     let message = "the service panicked on this request; report it with the request";
     ApiError::new(ErrorCode::Internal, message).into_response()

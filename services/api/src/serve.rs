@@ -15,7 +15,5 @@ pub async fn serve(
     api: Api,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    axum::serve(listener, router(api))
-        .with_graceful_shutdown(stop)
-        .await
+    axum::serve(listener, router(api)).with_graceful_shutdown(stop).await
 }

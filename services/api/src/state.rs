@@ -18,11 +18,7 @@ pub struct ApiLimits {
 
 impl Default for ApiLimits {
     fn default() -> Self {
-        Self {
-            body_bytes: 64 << 20,
-            batch_items: 65_536,
-            body_pause: Duration::from_secs(30),
-        }
+        Self { body_bytes: 64 << 20, batch_items: 65_536, body_pause: Duration::from_secs(30) }
     }
 }
 

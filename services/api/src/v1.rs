@@ -4,5 +4,3 @@ pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;
 pub(crate) mod runs;
-
-mod render;

@@ -1,1 +1,29 @@
-fn main() {}
+//! Owns the command line: what was typed, becomes calls of a node or a client. Wires nothing itself.
+
+mod arguments;
+mod commands;
+mod exit;
+mod progress;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+
+fn main() -> ExitCode {
+    exit::code(commands::run(Arguments::parse()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::arguments::Arguments;
+
+    #[test]
+    fn the_arguments_hold_together() {
+        Arguments::command().debug_assert();
+    }
+}

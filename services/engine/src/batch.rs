@@ -46,9 +46,7 @@ impl BatchItem {
     /// The completion's name, hashed once.
     #[must_use]
     pub fn completion_hash(&self) -> Hash {
-        *self
-            .completion_hash
-            .get_or_init(|| self.item.completion.hash())
+        *self.completion_hash.get_or_init(|| self.item.completion.hash())
     }
 
     /// The task at `part`: 0 is the item's own, the checks follow.
@@ -82,13 +80,6 @@ impl Batch {
     /// A batch of `items` from `caller` without any of the optional fields.
     #[must_use]
     pub fn new(caller: &str, items: Vec<BatchItem>) -> Self {
-        Self {
-            caller: caller.into(),
-            run: None,
-            step: None,
-            policy: Policy::default(),
-            statistics: Vec::new(),
-            items,
-        }
+        Self { caller: caller.into(), run: None, step: None, policy: Policy::default(), statistics: Vec::new(), items }
     }
 }

@@ -20,11 +20,7 @@ struct PreparedBytes;
 
 impl Weighter<Hash, Arc<PreparedTask>> for PreparedBytes {
     fn weight(&self, _: &Hash, task: &Arc<PreparedTask>) -> u64 {
-        ENTRY_BYTES
-            + task
-                .ready
-                .as_ref()
-                .map_or(0, |prepared| prepared.bytes() as u64)
+        ENTRY_BYTES + task.ready.as_ref().map_or(0, |prepared| prepared.bytes() as u64)
     }
 }
 
@@ -33,22 +29,15 @@ struct OutcomeBytes;
 
 impl Weighter<Hash, Arc<Outcome>> for OutcomeBytes {
     fn weight(&self, _: &Hash, outcome: &Arc<Outcome>) -> u64 {
-        let evidence = outcome
-            .grade()
-            .map_or(0, |grade| evidence_bytes(&grade.evidence));
+        let evidence = outcome.grade().map_or(0, |grade| evidence_bytes(&grade.evidence));
         ENTRY_BYTES + 256 + evidence
     }
 }
 
 /// Roughly what the evidence holds: texts by length, everything else by a flat cost.
 fn evidence_bytes(evidence: &Evidence) -> u64 {
-    let value_bytes =
-        |value: &serde_json::Value| value.as_str().map_or(64, |text| 32 + text.len() as u64);
-    evidence
-        .as_map()
-        .iter()
-        .map(|(name, value)| 48 + name.len() as u64 + value_bytes(value))
-        .sum()
+    let value_bytes = |value: &serde_json::Value| value.as_str().map_or(64, |text| 32 + text.len() as u64);
+    evidence.as_map().iter().map(|(name, value)| 48 + name.len() as u64 + value_bytes(value)).sum()
 }
 
 pub(crate) struct Caches {
@@ -72,8 +61,7 @@ impl Caches {
     pub(crate) fn keep_prepared(&self, task: Hash, prepared: &Arc<PreparedTask>) {
         // A fault of ours may pass; a fault of the task stays.
         if !matches!(prepared.ready, Err(Unprepared::Failed(_))) {
-            self.prepared
-                .insert(prepared_key(prepared.spec, task), Arc::clone(prepared));
+            self.prepared.insert(prepared_key(prepared.spec, task), Arc::clone(prepared));
         }
     }
 
@@ -89,29 +77,17 @@ impl Caches {
 }
 
 fn prepared_key(spec: &Spec, task: Hash) -> Hash {
-    Hash::of_parts(&[
-        spec.name.as_bytes(),
-        &spec.version.to_le_bytes(),
-        task.as_bytes(),
-    ])
+    Hash::of_parts(&[spec.name.as_bytes(), &spec.version.to_le_bytes(), task.as_bytes()])
 }
 
 /// Everything an outcome of a deterministic grader depends on.
-pub(crate) fn outcome_key(
-    spec: &Spec,
-    task: Hash,
-    completion: Hash,
-    think_open: bool,
-    prompt: Option<Hash>,
-) -> Hash {
+pub(crate) fn outcome_key(spec: &Spec, task: Hash, completion: Hash, think_open: bool, prompt: Option<Hash>) -> Hash {
     Hash::of_parts(&[
         spec.name.as_bytes(),
         &spec.version.to_le_bytes(),
         task.as_bytes(),
         completion.as_bytes(),
         &[u8::from(think_open)],
-        prompt
-            .as_ref()
-            .map_or(&[], |hash| hash.as_bytes().as_slice()),
+        prompt.as_ref().map_or(&[], |hash| hash.as_bytes().as_slice()),
     ])
 }

@@ -49,9 +49,7 @@ impl Policy {
 }
 
 pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<ItemDone>) -> Vec<ItemResult> {
-    wave.into_iter()
-        .map(|done| compose_one(plan, done))
-        .collect()
+    wave.into_iter().map(|done| compose_one(plan, done)).collect()
 }
 
 fn compose_one(plan: &Arc<Plan>, done: ItemDone) -> ItemResult {
@@ -64,11 +62,7 @@ fn compose_one(plan: &Arc<Plan>, done: ItemDone) -> ItemResult {
         queue_us = queue_us.min(check.queue_us);
         grade_us += check.grade_us;
         time_us = time_us.max(check.time_us);
-        check_components.push(Component {
-            name: name.clone(),
-            grader: check.spec.id(),
-            outcome: check.outcome,
-        });
+        check_components.push(Component { name: name.clone(), grader: check.spec.id(), outcome: check.outcome });
     }
     if let Outcome::Graded(grade) = &mut outcome {
         grade.measures.extend(batch_item.item.meta.measures());
@@ -80,9 +74,7 @@ fn compose_one(plan: &Arc<Plan>, done: ItemDone) -> ItemResult {
         grade: plan.id.grade(u32::try_from(main.item).unwrap_or(u32::MAX)),
         channel: format!("{}/{family}", main.spec.name),
         spec: main.spec,
-        pass: outcome
-            .grade()
-            .and_then(|grade| main.spec.pass(grade.verdict)),
+        pass: outcome.grade().and_then(|grade| main.spec.pass(grade.verdict)),
         outcome,
         check_components,
         score_after_appeal: None,
@@ -108,9 +100,6 @@ mod tests {
         assert_eq!(Policy::by_name("default").unwrap(), Policy::Score);
         let error = Policy::by_name("defualt").unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownPolicy);
-        assert!(
-            error.to_string().contains("this node has `default`"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("this node has `default`"), "{error}");
     }
 }

@@ -37,14 +37,9 @@ pub(crate) fn groups(plan: &Plan, results: &[&ItemResult]) -> Vec<GroupResult> {
             .filter_map(|statistic| Some((statistic.name().to_owned(), statistic.of(&known)?)))
             .collect();
         groups.push(GroupResult {
-            group: members
-                .first()
-                .and_then(|at| plan.batch.items[*at].group.clone()),
+            group: members.first().and_then(|at| plan.batch.items[*at].group.clone()),
             n: known.len(),
-            graded: known
-                .iter()
-                .filter(|member| member.reward.is_some())
-                .count(),
+            graded: known.iter().filter(|member| member.reward.is_some()).count(),
             mean: mean(&known),
             statistics,
         });
@@ -58,22 +53,14 @@ pub(crate) fn channels(results: &[&ItemResult]) -> Vec<ChannelRates> {
     for result in results {
         // A batch has a handful of channels at most.
         if channels.iter().all(|known| known.channel != result.channel) {
-            channels.push(ChannelRates {
-                channel: result.channel.clone(),
-                rho0: None,
-                rho1: None,
-                j: None,
-            });
+            channels.push(ChannelRates { channel: result.channel.clone(), rho0: None, rho1: None, j: None });
         }
     }
     channels
 }
 
 fn member(result: &ItemResult) -> Member {
-    Member {
-        reward: result.reward,
-        pass: result.pass,
-    }
+    Member { reward: result.reward, pass: result.pass }
 }
 
 /// Positions of each group's members; an item without a group is a group of one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_core::record::{Claim, SealedReply};
 use assay_core::store::Store;
-use assay_core::{BatchId, Clock, GraderTable, Ids, Lane};
+use assay_core::{BatchId, Clock, GraderTable, Ids, Lane, TaskError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
@@ -16,10 +16,10 @@ use crate::compose::compose;
 use crate::correct::correct;
 use crate::grade::grade;
 use crate::idempotency::{InFlight, Turn};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, check, plan};
 use crate::record;
 use crate::workers::Workers;
-use crate::{Answer, Batch, EngineError, Keyed, Reply, metrics};
+use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
 
 /// What bounds a node. None of it changes a verdict but `completion_bytes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,27 +124,13 @@ impl Engine {
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(parts: EngineParts) -> std::io::Result<Self> {
-        let EngineParts {
-            graders,
-            store,
-            clock,
-            ids,
-            limits,
-        } = parts;
+        let EngineParts { graders, store, clock, ids, limits } = parts;
         metrics::describe();
-        let lane = || {
-            Arc::new(Semaphore::new(
-                limits.waiting.clamp(1, Semaphore::MAX_PERMITS),
-            ))
-        };
+        let lane = || Arc::new(Semaphore::new(limits.waiting.clamp(1, Semaphore::MAX_PERMITS)));
         let inner = Inner {
             graders,
             store,
-            admission: Admission::new(
-                limits.items_in_flight,
-                limits.body_bytes_in_flight,
-                Arc::clone(&clock),
-            ),
+            admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, Arc::clone(&clock)),
             clock,
             ids,
             workers: Workers::start(limits.workers)?,
@@ -156,9 +142,7 @@ impl Engine {
             remote: lane(),
             limits,
         };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Grades a batch. Dropping the future cancels what is not graded yet.
@@ -168,13 +152,7 @@ impl Engine {
     pub async fn grade(&self, batch: Batch, mode: Mode) -> Result<Reply, EngineError> {
         let id = self.inner.ids.batch(self.inner.clock.as_ref());
         let store = self.inner.store.as_ref();
-        let run = Run {
-            id,
-            mode: &mode,
-            keyed: None,
-            store,
-            use_kept: true,
-        };
+        let run = Run { id, mode: &mode, keyed: None, store, use_kept: true };
         self.run(batch, run).await.map(|(reply, _)| reply)
     }
 
@@ -184,12 +162,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::grade`]; [`EngineError::KeyReused`] when the key belongs to another request; [`EngineError::Store`]
     /// when the record cannot say whether the key was used.
-    pub async fn grade_once(
-        &self,
-        keyed: Keyed,
-        batch: Batch,
-        mode: Mode,
-    ) -> Result<Answer, EngineError> {
+    pub async fn grade_once(&self, keyed: Keyed, batch: Batch, mode: Mode) -> Result<Answer, EngineError> {
         let turn = loop {
             match self.inner.in_flight.turn(&keyed)? {
                 Turn::Mine(turn) => break turn,
@@ -207,50 +180,25 @@ impl Engine {
         graded.await.unwrap_or(Err(EngineError::ShuttingDown))
     }
 
-    async fn grade_claimed(
-        &self,
-        keyed: &Keyed,
-        batch: Batch,
-        mode: &Mode,
-    ) -> Result<Answer, EngineError> {
+    async fn grade_claimed(&self, keyed: &Keyed, batch: Batch, mode: &Mode) -> Result<Answer, EngineError> {
         let store = self.inner.store.as_ref();
         let claim = match store {
-            Some(store) => store
-                .claim(&keyed.key)
-                .await
-                .map_err(|error| EngineError::Store(error.to_string()))?,
+            Some(store) => store.claim(&keyed.key).await.map_err(|error| EngineError::Store(error.to_string()))?,
             None => None,
         };
         let id = match claim {
             Some(claim) if claim.request != keyed.request => return Err(EngineError::KeyReused),
-            Some(Claim {
-                reply: Some(reply), ..
-            }) => return Ok(Answer::Again(reply)),
+            Some(Claim { reply: Some(reply), .. }) => return Ok(Answer::Again(reply)),
             Some(claim) => claim.batch,
             None => self.inner.ids.batch(self.inner.clock.as_ref()),
         };
-        let (reply, sealed) = self
-            .run(
-                batch,
-                Run {
-                    id,
-                    mode,
-                    keyed: Some(keyed),
-                    store,
-                    use_kept: true,
-                },
-            )
-            .await?;
+        let (reply, sealed) = self.run(batch, Run { id, mode, keyed: Some(keyed), store, use_kept: true }).await?;
         let sealed = sealed.unwrap_or_else(|| (keyed.render)(&reply));
         Ok(Answer::Fresh(reply, Some(sealed)))
     }
 
     /// The way of a batch.
-    async fn run(
-        &self,
-        batch: Batch,
-        run: Run<'_>,
-    ) -> Result<(Reply, Option<SealedReply>), EngineError> {
+    async fn run(&self, batch: Batch, run: Run<'_>) -> Result<(Reply, Option<SealedReply>), EngineError> {
         let permit = self.inner.admission.admit(batch.items.len())?;
         let plan = Arc::new(plan(&self.inner, batch, run.id, permit, run.use_kept).await?);
         let mut finished = grade(&self.inner, &plan);
@@ -260,9 +208,7 @@ impl Engine {
             let wave = compose(&plan, wave);
             let wave = correct(&plan, wave);
             reply.push(Arc::new(wave));
-            sealed = self
-                .record(&plan, &mut reply, &run, finished.is_done())
-                .await;
+            sealed = self.record(&plan, &mut reply, &run, finished.is_done()).await;
             self.deliver(&plan, &reply, run.mode).await;
         }
         metrics::batch(&plan, self.inner.clock.as_ref());
@@ -270,13 +216,7 @@ impl Engine {
     }
 
     /// Makes the latest wave durable and marks it so; seals the reply with the last one.
-    async fn record(
-        &self,
-        plan: &Plan,
-        reply: &mut Reply,
-        run: &Run<'_>,
-        last: bool,
-    ) -> Option<SealedReply> {
+    async fn record(&self, plan: &Plan, reply: &mut Reply, run: &Run<'_>, last: bool) -> Option<SealedReply> {
         let store = run.store?;
         let Some(wave) = reply.pop() else { return None };
         let mut wave = Arc::unwrap_or_clone(wave);
@@ -284,10 +224,7 @@ impl Engine {
         wave.iter_mut().for_each(|result| result.recorded = true);
         let wave = Arc::new(wave);
         reply.push(Arc::clone(&wave));
-        let sealed = run
-            .keyed
-            .filter(|_| last)
-            .map(|keyed| (keyed.render)(reply));
+        let sealed = run.keyed.filter(|_| last).map(|keyed| (keyed.render)(reply));
         let claim = run.keyed.map(|keyed| Claim {
             key: keyed.key.clone(),
             request: keyed.request,
@@ -322,14 +259,17 @@ impl Engine {
     /// Grades a batch for inspection: nothing is recorded, nothing comes from the cache of outcomes.
     pub(crate) async fn grade_apart(&self, batch: Batch) -> Result<Reply, EngineError> {
         let id = self.inner.ids.batch(self.inner.clock.as_ref());
-        let run = Run {
-            id,
-            mode: &Mode::Whole,
-            keyed: None,
-            store: None,
-            use_kept: false,
-        };
+        let run = Run { id, mode: &Mode::Whole, keyed: None, store: None, use_kept: false };
         self.run(batch, run).await.map(|(reply, _)| reply)
+    }
+
+    /// Looks at the shape of an item's tasks, as [`Engine::grade`] does before it admits a batch.
+    ///
+    /// # Errors
+    /// The first [`TaskError`].
+    pub fn check(&self, item: &BatchItem) -> Result<(), TaskError> {
+        let checks = item.checks.iter().map(|(_, task)| task);
+        std::iter::once(&item.task).chain(checks).try_for_each(|task| check(&self.inner, task).map(drop))
     }
 
     /// The graders.
@@ -353,10 +293,7 @@ impl Engine {
     /// Stops admitting, finishes what runs within `patience`, closes the record, stops the workers. What was not finished
     /// answers `failed` with a retryable fault.
     pub async fn shut_down(&self, patience: Duration) {
-        if tokio::time::timeout(patience, self.inner.admission.drain())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(patience, self.inner.admission.drain()).await.is_err() {
             tracing::warn!(
                 items = self.inner.admission.items_in_flight(),
                 "not all batches finished in time; the rest is cancelled"

@@ -32,9 +32,7 @@ pub enum EngineError {
         retry_after: Duration,
     },
     /// The batch is larger than the node could ever admit.
-    #[error(
-        "the batch has {items} items, more than the node admits at once ({most}); send it in several requests"
-    )]
+    #[error("the batch has {items} items, more than the node admits at once ({most}); send it in several requests")]
     TooLarge {
         /// Items of the batch.
         items: usize,

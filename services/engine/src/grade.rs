@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use assay_core::{
-    CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec,
-    Verdict,
+    CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec, Verdict,
 };
 use futures::FutureExt;
 use tokio::sync::mpsc;
@@ -62,15 +61,10 @@ pub(crate) fn grade(inner: &Arc<Inner>, plan: &Arc<Plan>) -> Finished {
     let shared = Arc::new(Lanes {
         inner: Arc::clone(inner),
         plan: Arc::clone(plan),
-        cx: GradeContext {
-            cancel: cancel.clone(),
-        },
+        cx: GradeContext { cancel: cancel.clone() },
     });
     let lane_of = |unit: &&Unit| plan.tasks[unit.task].spec.lane;
-    let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan
-        .units
-        .iter()
-        .partition(|unit| lane_of(unit) == Lane::Cpu);
+    let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan.units.iter().partition(|unit| lane_of(unit) == Lane::Cpu);
 
     for unit in waiting {
         let (shared, sender, unit) = (Arc::clone(&shared), sender.clone(), *unit);
@@ -95,13 +89,7 @@ pub(crate) fn grade(inner: &Arc<Inner>, plan: &Arc<Plan>) -> Finished {
     inner.workers.submit(&plan.batch.caller, jobs.collect());
 
     let slots = plan.batch.items.iter().map(|_| Vec::new()).collect();
-    Finished {
-        plan: Arc::clone(plan),
-        results,
-        slots,
-        open: plan.batch.items.len(),
-        cancel,
-    }
+    Finished { plan: Arc::clone(plan), results, slots, open: plan.batch.items.len(), cancel }
 }
 
 impl Finished {
@@ -131,13 +119,7 @@ impl Finished {
     fn file(&mut self, parts: Vec<PartDone>, wave: &mut Vec<ItemDone>) {
         for part in parts {
             let item = part.item;
-            let Some(wanted) = self
-                .plan
-                .batch
-                .items
-                .get(item)
-                .map(|item| 1 + item.checks.len())
-            else {
+            let Some(wanted) = self.plan.batch.items.get(item).map(|item| 1 + item.checks.len()) else {
                 continue;
             };
             self.slots[item].push(part);
@@ -146,10 +128,7 @@ impl Finished {
                 parts.sort_by_key(|part| part.part);
                 let mut parts = parts.into_iter();
                 if let Some(main) = parts.next() {
-                    wave.push(ItemDone {
-                        main,
-                        checks: parts.collect(),
-                    });
+                    wave.push(ItemDone { main, checks: parts.collect() });
                     self.open -= 1;
                 }
             }
@@ -165,12 +144,8 @@ impl Finished {
         let plan = Arc::clone(&self.plan);
         let mut missing = Vec::new();
         for unit in &plan.units {
-            let item_open = self.slots[unit.item]
-                .iter()
-                .all(|done| done.part != unit.part);
-            let already_waved = wave
-                .iter()
-                .any(|done: &ItemDone| done.main.item == unit.item);
+            let item_open = self.slots[unit.item].iter().all(|done| done.part != unit.part);
+            let already_waved = wave.iter().any(|done: &ItemDone| done.main.item == unit.item);
             if item_open && !already_waved {
                 missing.push(PartDone {
                     item: unit.item,
@@ -199,10 +174,7 @@ struct Lanes {
 /// What was found out about a unit before its grader is asked.
 enum Before<'a> {
     Known(Outcome, bool),
-    Ask {
-        prepared: &'a Arc<dyn Prepared>,
-        key: Option<assay_core::Hash>,
-    },
+    Ask { prepared: &'a Arc<dyn Prepared>, key: Option<assay_core::Hash> },
 }
 
 impl Lanes {
@@ -215,8 +187,7 @@ impl Lanes {
                 let spec = self.plan.tasks[unit.task].spec;
                 let ask = || {
                     let items = std::slice::from_ref(item);
-                    let grading =
-                        AssertUnwindSafe(|| prepared.grade(items, &self.cx).now_or_never());
+                    let grading = AssertUnwindSafe(|| prepared.grade(items, &self.cx).now_or_never());
                     match catch_unwind(grading) {
                         Ok(Some(outcomes)) => first(outcomes, spec),
                         Ok(None) => misbehaved(spec, "waited in the `cpu` lane"),
@@ -251,10 +222,7 @@ impl Lanes {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];
         if self.cx.cancel.is_cancelled() {
-            let fault = Fault::passing(
-                ErrorCode::Cancelled,
-                "the client went away; send the item again",
-            );
+            let fault = Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again");
             return Before::Known(Outcome::Failed(fault), false);
         }
         let prepared = match &task.ready {
@@ -264,22 +232,14 @@ impl Lanes {
         let bytes = batch_item.item.completion.bytes();
         let most = self.inner.limits.completion_bytes;
         if bytes > most {
-            let evidence = assay_core::Evidence::new()
-                .value("bytes", bytes)
-                .value("most_bytes", most);
+            let evidence = assay_core::Evidence::new().value("bytes", bytes).value("most_bytes", most);
             let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
             return Before::Known(Outcome::Graded(grade), false);
         }
         let cacheable = task.spec.deterministic && self.plan.use_kept;
         let key = cacheable.then(|| {
-            let prompt = batch_item
-                .item
-                .prompt
-                .as_ref()
-                .filter(|_| task.spec.reads_prompt);
-            let task_hash = batch_item
-                .part(unit.part)
-                .map_or(batch_item.task.hash(), assay_core::Task::hash);
+            let prompt = batch_item.item.prompt.as_ref().filter(|_| task.spec.reads_prompt);
+            let task_hash = batch_item.part(unit.part).map_or(batch_item.task.hash(), assay_core::Task::hash);
             outcome_key(
                 task.spec,
                 task_hash,
@@ -301,16 +261,9 @@ impl Lanes {
         outcome
     }
 
-    fn done(
-        &self,
-        unit: Unit,
-        started: std::time::Duration,
-        outcome: Outcome,
-        cached: bool,
-    ) -> PartDone {
+    fn done(&self, unit: Unit, started: std::time::Duration, outcome: Outcome, cached: bool) -> PartDone {
         let now = self.inner.clock.monotonic();
-        let micros =
-            |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         let done = PartDone {
             item: unit.item,
             part: unit.part,
@@ -326,12 +279,7 @@ impl Lanes {
     }
 }
 
-async fn ask_waiting(
-    prepared: &Arc<dyn Prepared>,
-    item: &Item,
-    cx: &GradeContext,
-    spec: &'static Spec,
-) -> Outcome {
+async fn ask_waiting(prepared: &Arc<dyn Prepared>, item: &Item, cx: &GradeContext, spec: &'static Spec) -> Outcome {
     let items = std::slice::from_ref(item);
     let Ok(grading) = catch_unwind(AssertUnwindSafe(|| prepared.grade(items, cx))) else {
         return panicked(spec);
@@ -344,11 +292,7 @@ async fn ask_waiting(
 
 /// A failure that may pass is tried once more before it is told.
 fn retried(outcome: Outcome, again: impl FnOnce() -> Outcome) -> Outcome {
-    if is_transient(&outcome) {
-        again()
-    } else {
-        outcome
-    }
+    if is_transient(&outcome) { again() } else { outcome }
 }
 
 fn is_transient(outcome: &Outcome) -> bool {
@@ -364,16 +308,10 @@ fn first(outcomes: Vec<Outcome>, spec: &Spec) -> Outcome {
 }
 
 fn misbehaved(spec: &Spec, what: &str) -> Outcome {
-    Outcome::Failed(Fault::lasting(
-        ErrorCode::Internal,
-        format!("`{}` {what}; report it with the item", spec.id()),
-    ))
+    Outcome::Failed(Fault::lasting(ErrorCode::Internal, format!("`{}` {what}; report it with the item", spec.id())))
 }
 
 fn panicked(spec: &Spec) -> Outcome {
-    let message = format!(
-        "`{}` panicked on this item; report it with the item",
-        spec.id()
-    );
+    let message = format!("`{}` panicked on this item; report it with the item", spec.id());
     Outcome::Failed(Fault::lasting(ErrorCode::GraderPanicked, message))
 }

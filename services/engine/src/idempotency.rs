@@ -57,11 +57,7 @@ pub(crate) struct TurnGuard {
 
 impl Drop for TurnGuard {
     fn drop(&mut self) {
-        let mut requests = self
-            .in_flight
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.in_flight.0.lock().unwrap_or_else(PoisonError::into_inner);
         requests.remove(&self.key);
     }
 }
@@ -72,20 +68,12 @@ impl InFlight {
         match requests.entry(keyed.key.clone()) {
             Entry::Occupied(entry) => {
                 let (request, done) = entry.get();
-                if *request == keyed.request {
-                    Ok(Turn::Wait(done.clone()))
-                } else {
-                    Err(EngineError::KeyReused)
-                }
+                if *request == keyed.request { Ok(Turn::Wait(done.clone())) } else { Err(EngineError::KeyReused) }
             }
             Entry::Vacant(entry) => {
                 let (sender, receiver) = watch::channel(());
                 entry.insert((keyed.request, receiver));
-                Ok(Turn::Mine(TurnGuard {
-                    in_flight: Arc::clone(self),
-                    key: keyed.key.clone(),
-                    _done: sender,
-                }))
+                Ok(Turn::Mine(TurnGuard { in_flight: Arc::clone(self), key: keyed.key.clone(), _done: sender }))
             }
         }
     }

@@ -1,9 +1,7 @@
 //! Every metric of the engine, described in one place.
 
 use assay_core::Clock;
-use metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 use crate::grade::PartDone;
 use crate::plan::Plan;
@@ -17,60 +15,21 @@ const REFUSED: &str = "assay_batches_refused_total";
 const UNRECORDED: &str = "assay_grades_unrecorded_total";
 
 /// Names of all metrics of the engine.
-pub const NAMES: &[&str] = &[
-    GRADES,
-    GRADE_SECONDS,
-    QUEUE_SECONDS,
-    BATCH_SECONDS,
-    IN_FLIGHT,
-    REFUSED,
-    UNRECORDED,
-];
+pub const NAMES: &[&str] = &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED];
 
 pub(crate) fn describe() {
-    describe_counter!(
-        GRADES,
-        Unit::Count,
-        "Graded units by grader, outcome, verdict and whether the cache answered."
-    );
-    describe_histogram!(
-        GRADE_SECONDS,
-        Unit::Seconds,
-        "Time the grading of a unit took, by grader."
-    );
-    describe_histogram!(
-        QUEUE_SECONDS,
-        Unit::Seconds,
-        "Time from admission until a worker took a unit, by grader."
-    );
-    describe_histogram!(
-        BATCH_SECONDS,
-        Unit::Seconds,
-        "Time from admission of a batch until its last result."
-    );
-    describe_gauge!(
-        IN_FLIGHT,
-        Unit::Count,
-        "Items admitted and not yet answered."
-    );
-    describe_counter!(
-        REFUSED,
-        Unit::Count,
-        "Batches and bodies refused because too much work was waiting."
-    );
-    describe_counter!(
-        UNRECORDED,
-        Unit::Count,
-        "Grades answered with `recorded: false` because the record failed."
-    );
+    describe_counter!(GRADES, Unit::Count, "Graded units by grader, outcome, verdict and whether the cache answered.");
+    describe_histogram!(GRADE_SECONDS, Unit::Seconds, "Time the grading of a unit took, by grader.");
+    describe_histogram!(QUEUE_SECONDS, Unit::Seconds, "Time from admission until a worker took a unit, by grader.");
+    describe_histogram!(BATCH_SECONDS, Unit::Seconds, "Time from admission of a batch until its last result.");
+    describe_gauge!(IN_FLIGHT, Unit::Count, "Items admitted and not yet answered.");
+    describe_counter!(REFUSED, Unit::Count, "Batches and bodies refused because too much work was waiting.");
+    describe_counter!(UNRECORDED, Unit::Count, "Grades answered with `recorded: false` because the record failed.");
 }
 
 pub(crate) fn graded(done: &PartDone) {
     let grader = done.spec.name;
-    let verdict = done
-        .outcome
-        .grade()
-        .map_or("", |grade| grade.verdict.as_str());
+    let verdict = done.outcome.grade().map_or("", |grade| grade.verdict.as_str());
     let cached = if done.cached { "true" } else { "false" };
     counter!(GRADES, "grader" => grader, "outcome" => done.outcome.word(), "verdict" => verdict, "cached" => cached)
         .increment(1);
@@ -79,12 +38,7 @@ pub(crate) fn graded(done: &PartDone) {
 }
 
 pub(crate) fn batch(plan: &Plan, clock: &dyn Clock) {
-    histogram!(BATCH_SECONDS).record(
-        clock
-            .monotonic()
-            .saturating_sub(plan.admitted)
-            .as_secs_f64(),
-    );
+    histogram!(BATCH_SECONDS).record(clock.monotonic().saturating_sub(plan.admitted).as_secs_f64());
 }
 
 pub(crate) fn in_flight(items: usize) {
@@ -100,10 +54,7 @@ pub(crate) fn unrecorded(items: usize) {
     counter!(UNRECORDED).increment(items as u64);
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of a grade are far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "microseconds of a grade are far below 2^53")]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

@@ -51,25 +51,10 @@ pub(crate) async fn plan(
     let (distinct, mut units) = distinct_tasks(inner, &batch)?;
     let tasks = prepare(inner, &batch.caller, distinct).await;
     units.sort_by_key(|unit| {
-        let bytes = batch
-            .items
-            .get(unit.item)
-            .map_or(0, |item| item.item.completion.bytes());
-        (
-            lane_rank(tasks[unit.task].spec.lane),
-            std::cmp::Reverse(bytes),
-        )
+        let bytes = batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
+        (lane_rank(tasks[unit.task].spec.lane), std::cmp::Reverse(bytes))
     });
-    Ok(Plan {
-        id,
-        batch,
-        tasks,
-        units,
-        admitted,
-        use_kept,
-        received_us,
-        _permit: permit,
-    })
+    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, _permit: permit })
 }
 
 /// Lanes that wait for others go first, so that the cores work meanwhile.
@@ -92,10 +77,7 @@ fn distinct_tasks(inner: &Inner, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Un
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
-        let checks = batch_item
-            .checks
-            .iter()
-            .map(|(name, task)| (Some(name), task));
+        let checks = batch_item.checks.iter().map(|(name, task)| (Some(name), task));
         let parts = std::iter::once((None, &batch_item.task)).chain(checks);
         for (part, (name, task)) in parts.enumerate() {
             let index = if let Some(index) = index_of.get(&task.hash()) {
@@ -111,35 +93,25 @@ fn distinct_tasks(inner: &Inner, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Un
                     },
                     error,
                 })?;
-                distinct.push(Distinct {
-                    grader,
-                    task: task.clone(),
-                });
+                distinct.push(Distinct { grader, task: task.clone() });
                 index_of.insert(task.hash(), distinct.len() - 1);
                 distinct.len() - 1
             };
-            units.push(Unit {
-                item,
-                part,
-                task: index,
-            });
+            units.push(Unit { item, part, task: index });
         }
     }
     Ok((distinct, units))
 }
 
-fn check(inner: &Inner, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
+/// Looks at the shape of one task and finds its grader.
+pub(crate) fn check(inner: &Inner, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
     let grader = inner.graders.get(task)?;
     grader.check(task, &PrepareContext::new(&inner.graders))?;
     Ok(Arc::clone(grader))
 }
 
 /// Prepares the distinct tasks that are not in the cache, on the workers.
-async fn prepare(
-    inner: &Arc<Inner>,
-    caller: &Arc<str>,
-    distinct: Vec<Distinct>,
-) -> Vec<Arc<PreparedTask>> {
+async fn prepare(inner: &Arc<Inner>, caller: &Arc<str>, distinct: Vec<Distinct>) -> Vec<Arc<PreparedTask>> {
     let mut slots = Vec::with_capacity(distinct.len());
     let mut jobs: Vec<Job> = Vec::new();
     for Distinct { grader, task } in distinct {
@@ -166,14 +138,8 @@ async fn prepare(
         tasks.push(match slot {
             Slot::Ready(prepared) => prepared,
             Slot::Coming(spec, receiver) => receiver.await.unwrap_or_else(|_| {
-                let fault = Fault::passing(
-                    ErrorCode::ShuttingDown,
-                    "the node is shutting down; send the item again",
-                );
-                Arc::new(PreparedTask {
-                    spec,
-                    ready: Err(Unprepared::Failed(fault)),
-                })
+                let fault = Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again");
+                Arc::new(PreparedTask { spec, ready: Err(Unprepared::Failed(fault)) })
             }),
         });
     }
@@ -182,31 +148,19 @@ async fn prepare(
 
 enum Slot {
     Ready(Arc<PreparedTask>),
-    Coming(
-        &'static assay_core::Spec,
-        oneshot::Receiver<Arc<PreparedTask>>,
-    ),
+    Coming(&'static assay_core::Spec, oneshot::Receiver<Arc<PreparedTask>>),
 }
 
 fn prepare_one(inner: &Inner, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
         let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);
-        return PreparedTask {
-            spec,
-            ready: Err(Unprepared::Failed(fault)),
-        };
+        return PreparedTask { spec, ready: Err(Unprepared::Failed(fault)) };
     }
     let cx = PrepareContext::new(&inner.graders);
     let ready = catch_unwind(AssertUnwindSafe(|| grader.prepare(task, &cx))).unwrap_or_else(|_| {
-        let message = format!(
-            "`{}` panicked while it prepared the task; report it with the task",
-            spec.id()
-        );
-        Err(Unprepared::Failed(Fault::lasting(
-            ErrorCode::GraderPanicked,
-            message,
-        )))
+        let message = format!("`{}` panicked while it prepared the task; report it with the task", spec.id());
+        Err(Unprepared::Failed(Fault::lasting(ErrorCode::GraderPanicked, message)))
     });
     PreparedTask { spec, ready }
 }

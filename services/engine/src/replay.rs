@@ -110,12 +110,7 @@ impl Engine {
             verdict: record.verdict,
             score: record.score,
         };
-        Ok(Replay {
-            grade: id,
-            then,
-            now,
-            outcome: result.outcome.clone(),
-        })
+        Ok(Replay { grade: id, then, now, outcome: result.outcome.clone() })
     }
 }
 
@@ -123,10 +118,7 @@ async fn stored_item(store: &dyn Store, record: &GradeRecord) -> Result<BatchIte
     let task = body(store, record.task_hash, "task").await?;
     let completion = body(store, record.completion_hash, "completion").await?;
     let prompt = match record.prompt_hash {
-        Some(hash) => Some(read_completion(
-            body(store, hash, "prompt").await?,
-            "prompt",
-        )?),
+        Some(hash) => Some(read_completion(body(store, hash, "prompt").await?, "prompt")?),
         None => None,
     };
     let bad = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
@@ -137,49 +129,28 @@ async fn stored_item(store: &dyn Store, record: &GradeRecord) -> Result<BatchIte
         None => Meta::default(),
     };
     let completion = read_completion(completion, "completion")?;
-    let mut item = BatchItem::new(
-        Item {
-            prompt,
-            completion,
-            meta,
-        },
-        task,
-    );
+    let mut item = BatchItem::new(Item { prompt, completion, meta }, task);
     item.id.clone_from(&record.item);
     item.group.clone_from(&record.group);
-    item.channel = record
-        .channel
-        .split_once('/')
-        .map(|(_, family)| family.to_owned());
+    item.channel = record.channel.split_once('/').map(|(_, family)| family.to_owned());
     item.checks = read_checks(record)?;
     Ok(item)
 }
 
 fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody {
-        what: "checks",
-        reason,
-    };
+    let bad = |reason: String| ReplayError::BadBody { what: "checks", reason };
     let Some(json) = &record.checks_json else {
         return Ok(Vec::new());
     };
     let raw: std::collections::BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(json).map_err(|error| bad(error.to_string()))?;
     raw.into_iter()
-        .map(|(name, raw)| {
-            Ok((
-                name,
-                Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?,
-            ))
-        })
+        .map(|(name, raw)| Ok((name, Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?)))
         .collect()
 }
 
 async fn body(store: &dyn Store, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
-    store
-        .body(hash)
-        .await?
-        .ok_or(ReplayError::BodyGone { what })
+    store.body(hash).await?.ok_or(ReplayError::BodyGone { what })
 }
 
 fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayError> {
@@ -189,9 +160,7 @@ fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayE
             let text = String::from_utf8(body.content).map_err(|error| bad(error.to_string()))?;
             Ok(Completion::Text(text.into()))
         }
-        BodyKind::Messages => {
-            serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string()))
-        }
+        BodyKind::Messages => serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string())),
         BodyKind::Task => Err(bad("it is a task".to_owned())),
     }
 }

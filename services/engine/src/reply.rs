@@ -53,10 +53,7 @@ pub struct ItemResult {
 impl ItemResult {
     /// Nested tasks of the grader, then checks beside the task.
     pub fn components(&self) -> impl Iterator<Item = &Component> {
-        let nested = self
-            .outcome
-            .grade()
-            .map_or(&[][..], |grade| &grade.components);
+        let nested = self.outcome.grade().map_or(&[][..], |grade| &grade.components);
         nested.iter().chain(&self.check_components)
     }
 }
@@ -101,10 +98,7 @@ pub struct Reply {
 
 impl Reply {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
-        Self {
-            plan: Arc::clone(plan),
-            waves: Vec::new(),
-        }
+        Self { plan: Arc::clone(plan), waves: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, wave: Wave) {

@@ -1,1 +1,10 @@
-//! Being built.
+//! Owns the wiring: configuration, the table of graders, the record and the API put together. The only crate that names
+//! concrete graders and stores; it grades nothing itself.
+
+pub mod config;
+pub mod graders;
+mod node;
+pub mod observe;
+
+pub use config::{Config, ConfigError};
+pub use node::{Node, NodeError};

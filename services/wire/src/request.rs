@@ -136,35 +136,17 @@ struct Envelope<'a> {
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let mut unknown = Unknown::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let envelope: Envelope<'_> =
-        serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
-            .and_then(|envelope| reader.end().map(|()| envelope))
-            .map_err(|error| body_problem(body, &error))?;
-    let Envelope {
-        run,
-        step,
-        policy,
-        statistics,
-        items: raw_items,
-    } = envelope;
+    let envelope: Envelope<'_> = serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
+        .and_then(|envelope| reader.end().map(|()| envelope))
+        .map_err(|error| body_problem(body, &error))?;
+    let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
     if raw_items.is_empty() {
-        return Err(Problem::at(
-            ErrorCode::EmptyBatch,
-            "/items".into(),
-            "the batch has no item; send at least one",
-        ));
+        return Err(Problem::at(ErrorCode::EmptyBatch, "/items".into(), "the batch has no item; send at least one"));
     }
     if raw_items.len() > limits.items {
-        let message = format!(
-            "the batch has {} items, more than {}; send it in several requests",
-            raw_items.len(),
-            limits.items
-        );
-        return Err(Problem::at(
-            ErrorCode::TooManyItems,
-            "/items".into(),
-            message,
-        ));
+        let message =
+            format!("the batch has {} items, more than {}; send it in several requests", raw_items.len(), limits.items);
+        return Err(Problem::at(ErrorCode::TooManyItems, "/items".into(), message));
     }
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {
@@ -173,18 +155,8 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         items.push(decode_tasks(request, &pointer)?);
     }
     refuse_duplicate_ids(&items)?;
-    let head = GradeRequest {
-        run,
-        step,
-        policy,
-        statistics,
-        items: Vec::new(),
-    };
-    Ok(Decoded {
-        head,
-        items,
-        warnings: unknown.into_warnings(),
-    })
+    let head = GradeRequest { run, step, policy, statistics, items: Vec::new() };
+    Ok(Decoded { head, items, warnings: unknown.into_warnings() })
 }
 
 /// Reads one item outside a batch, as a line of a JSONL file; `pointer` stands for it in errors and warnings.
@@ -192,46 +164,31 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|error| body_problem(text.as_bytes(), &error))?;
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| body_problem(text.as_bytes(), &error))?;
     let mut unknown = Unknown::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
 }
 
 fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Problem> {
-    let task = Task::from_raw(&request.task)
-        .map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
+    let task = Task::from_raw(&request.task).map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, raw) in &request.checks {
-        let check = Task::from_raw(raw).map_err(|error| {
-            Problem::of_task(&format!("{pointer}/checks/{}", escape(name)), error)
-        })?;
+        let check = Task::from_raw(raw)
+            .map_err(|error| Problem::of_task(&format!("{pointer}/checks/{}", escape(name)), error))?;
         checks.push((name.clone(), check));
     }
-    Ok(DecodedItem {
-        request,
-        task,
-        checks,
-    })
+    Ok(DecodedItem { request, task, checks })
 }
 
 /// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
-fn read_field<T: DeserializeOwned>(
-    raw: &RawValue,
-    pointer: &str,
-    unknown: &mut Unknown,
-) -> Result<T, Problem> {
+fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
     read.map_err(|_: serde_json::Error| {
         let mut reader = serde_json::Deserializer::from_str(raw.get());
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-            Ok(_) => Problem::at(
-                ErrorCode::InvalidField,
-                pointer.to_owned(),
-                "the item cannot be read",
-            ),
+            Ok(_) => Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "the item cannot be read"),
             Err(error) => {
                 let at = format!("{pointer}{}", path_pointer(error.path()));
                 Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
@@ -247,13 +204,8 @@ fn refuse_duplicate_ids(items: &[DecodedItem]) -> Result<(), Problem> {
             continue;
         };
         if let Some(first) = seen.insert(id, index) {
-            let message =
-                format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
-            return Err(Problem::at(
-                ErrorCode::DuplicateId,
-                format!("/items/{index}/id"),
-                message,
-            ));
+            let message = format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
+            return Err(Problem::at(ErrorCode::DuplicateId, format!("/items/{index}/id"), message));
         }
     }
     Ok(())
@@ -285,20 +237,14 @@ fn body_problem(body: &[u8], error: &serde_json::Error) -> Problem {
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
-    let before = body
-        .split_inclusive(|byte| *byte == b'\n')
-        .take(line.saturating_sub(1));
+    let before = body.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
 /// serde_json's message without its position, which would count inside one item.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(&message)
-        .to_owned()
+    message.split(" at line ").next().unwrap_or(&message).to_owned()
 }
 
 fn path_pointer(path: &serde_path_to_error::Path) -> String {
@@ -335,26 +281,14 @@ impl Unknown {
     }
 
     fn into_warnings(self) -> Vec<Warning> {
-        let warning = |pointer: String, message: String| Warning {
-            pointer,
-            code: "unknown_field".to_owned(),
-            message,
-        };
+        let warning = |pointer: String, message: String| Warning { pointer, code: "unknown_field".to_owned(), message };
         let mut warnings: Vec<Warning> = self
             .pointers
             .into_iter()
-            .map(|pointer| {
-                warning(
-                    pointer,
-                    "the field is not known and was left unread".to_owned(),
-                )
-            })
+            .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
             .collect();
         if self.more > 0 {
-            warnings.push(warning(
-                String::new(),
-                format!("{} further unknown fields were left unread", self.more),
-            ));
+            warnings.push(warning(String::new(), format!("{} further unknown fields were left unread", self.more)));
         }
         warnings
     }
@@ -373,9 +307,7 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
             pointer.push('/');
             pointer.push_str(&escape(key));
         }
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => {
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
             write_path(parent, pointer);
         }
     }

@@ -1,13 +1,12 @@
 //! `POST /v1/grade`: a batch of rollouts in, rewards out, whole or streamed.
 
-mod batch;
 mod stream;
 
 use std::sync::Arc;
 
 use assay_core::record::{RequestKey, SealedReply};
 use assay_core::{ErrorCode, Hash};
-use assay_engine::{Answer, Batch, Keyed, Mode, Render};
+use assay_engine::{Answer, Keyed, Mode, Render};
 use assay_wire::request::{DecodeLimits, Decoded};
 use assay_wire::{GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
@@ -16,10 +15,9 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, header};
 
-use super::render;
-use crate::Api;
 use crate::body::{self, ReadBody};
 use crate::error::{ApiError, ApiResult};
+use crate::{Api, batch, render};
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
@@ -60,37 +58,16 @@ const LARGE_BODY: usize = 64 << 10;
         (status = 429, description = "Too much work is waiting; `Retry-After` says for how long", body = ProblemBody),
         (status = 503, description = "Shutting down, or the record cannot be read", body = ProblemBody),
     ))]
-pub(crate) async fn grade(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> ApiResult<Response> {
+pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let streamed = wants_stream(&headers);
     let key = idempotency_key(&headers)?;
-    let ReadBody { bytes, permit } =
-        body::read(&headers, body, api.engine().admission(), api.limits()).await?;
-    let request = Hash::of_parts(&[
-        &bytes,
-        if streamed {
-            NDJSON.as_bytes()
-        } else {
-            JSON.as_bytes()
-        },
-    ]);
-    let decoded = decode(
-        bytes,
-        DecodeLimits {
-            items: api.limits().batch_items,
-        },
-    )
-    .await?;
+    let ReadBody { bytes, permit } = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
+    let request = Hash::of_parts(&[&bytes, if streamed { NDJSON.as_bytes() } else { JSON.as_bytes() }]);
+    let decoded = decode(bytes, DecodeLimits { items: api.limits().batch_items }).await?;
     let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER)?;
     let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.map(|key| Keyed {
-        key: RequestKey {
-            caller: LOCAL_CALLER.into(),
-            key,
-        },
+        key: RequestKey { caller: LOCAL_CALLER.into(), key },
         request,
         render: seal(streamed, &warnings),
     });
@@ -104,10 +81,7 @@ pub(crate) async fn grade(
     };
     let sealed = match answer {
         Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
-        Answer::Fresh(reply, None) => SealedReply {
-            media: JSON.to_owned(),
-            body: render::whole(&reply, &warnings),
-        },
+        Answer::Fresh(reply, None) => SealedReply { media: JSON.to_owned(), body: render::whole(&reply, &warnings) },
     };
     drop(permit);
     Ok(response(sealed))
@@ -120,10 +94,7 @@ async fn decode(bytes: Bytes, limits: DecodeLimits) -> ApiResult<Decoded> {
     let decoded = tokio::task::spawn_blocking(move || assay_wire::decode(&bytes, &limits)).await;
     match decoded {
         Ok(decoded) => Ok(decoded?),
-        Err(_) => Err(ApiError::new(
-            ErrorCode::Internal,
-            "reading the body failed; report it with the request",
-        )),
+        Err(_) => Err(ApiError::new(ErrorCode::Internal, "reading the body failed; report it with the request")),
     }
 }
 
@@ -134,15 +105,9 @@ fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
         if streamed {
             let mut body = render::result_lines(reply);
             body.extend_from_slice(&render::closing_lines(reply, &warnings));
-            SealedReply {
-                media: NDJSON.to_owned(),
-                body,
-            }
+            SealedReply { media: NDJSON.to_owned(), body }
         } else {
-            SealedReply {
-                media: JSON.to_owned(),
-                body: render::whole(reply, &warnings),
-            }
+            SealedReply { media: JSON.to_owned(), body: render::whole(reply, &warnings) }
         }
     })
 }
@@ -156,11 +121,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
         .get_all(header::ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .any(|accept| {
-            accept
-                .split(',')
-                .any(|media| media.trim().starts_with(NDJSON))
-        })
+        .any(|accept| accept.split(',').any(|media| media.trim().starts_with(NDJSON)))
 }
 
 fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
@@ -170,12 +131,8 @@ fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
     match value.to_str() {
         Ok(key) if !key.is_empty() && key.len() <= MAX_KEY_BYTES => Ok(Some(key.to_owned())),
         _ => {
-            let message =
-                format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
+            let message = format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
             Err(Problem::new(ErrorCode::InvalidParameter, message).into())
         }
     }
 }
-
-/// The batch of a request, its policy and statistics looked up.
-type Read = (Batch, Vec<Warning>);

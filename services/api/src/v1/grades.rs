@@ -14,19 +14,12 @@ use crate::error::{ApiError, ApiResult};
 
 /// The record, or why there is none.
 pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
-    api.engine().store().ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::StoreUnavailable,
-            "the node keeps no record; start it with a database",
-        )
-    })
+    api.engine()
+        .store()
+        .ok_or_else(|| ApiError::new(ErrorCode::StoreUnavailable, "the node keeps no record; start it with a database"))
 }
 
 /// An id from a path or query.
-pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(
-    name: &str,
-    text: &str,
-) -> ApiResult<T> {
-    text.parse()
-        .map_err(|error| ApiError::new(ErrorCode::InvalidParameter, format!("`{name}`: {error}")))
+pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &str) -> ApiResult<T> {
+    text.parse().map_err(|error| ApiError::new(ErrorCode::InvalidParameter, format!("`{name}`: {error}")))
 }

@@ -18,7 +18,5 @@ const MOST: u32 = 1_000;
 ))]
 pub(crate) async fn runs(State(api): State<Api>) -> ApiResult<Json<RunsBody>> {
     let runs = store(&api)?.runs(MOST).await?;
-    Ok(Json(RunsBody {
-        runs: runs.into_iter().map(RunBody::from).collect(),
-    }))
+    Ok(Json(RunsBody { runs: runs.into_iter().map(RunBody::from).collect() }))
 }

@@ -17,16 +17,9 @@ fn batch(items: &[String]) -> String {
 
 #[test]
 fn a_batch_keeps_order_and_fields() {
-    let body = batch(&[
-        item(r#","id":"b","meta":{"tokens":7,"seed":3}"#),
-        item(r#","id":"a","group":"g""#),
-    ]);
+    let body = batch(&[item(r#","id":"b","meta":{"tokens":7,"seed":3}"#), item(r#","id":"a","group":"g""#)]);
     let decoded = decode(body.as_bytes(), &LIMITS).unwrap();
-    let ids: Vec<_> = decoded
-        .items
-        .iter()
-        .map(|item| item.request.id.as_deref().unwrap())
-        .collect();
+    let ids: Vec<_> = decoded.items.iter().map(|item| item.request.id.as_deref().unwrap()).collect();
     assert_eq!(ids, ["b", "a"]);
     assert_eq!(decoded.items[0].request.meta.tokens, Some(7));
     assert_eq!(decoded.items[0].request.meta.rest["seed"], 3);
@@ -35,15 +28,9 @@ fn a_batch_keeps_order_and_fields() {
 
 #[test]
 fn unknown_fields_are_warnings_with_pointers() {
-    let body = format!(
-        r#"{{"items":[{}],"sed":1}}"#,
-        item(r#","foo":[1],"meta":{"anything":1}"#)
-    );
+    let body = format!(r#"{{"items":[{}],"sed":1}}"#, item(r#","foo":[1],"meta":{"anything":1}"#));
     let warnings = decode(body.as_bytes(), &LIMITS).unwrap().warnings;
-    let pointers: Vec<_> = warnings
-        .iter()
-        .map(|warning| warning.pointer.as_str())
-        .collect();
+    let pointers: Vec<_> = warnings.iter().map(|warning| warning.pointer.as_str()).collect();
     assert_eq!(pointers, ["/sed", "/items/0/foo"]);
 }
 
@@ -62,36 +49,19 @@ fn errors_name_the_field() {
     assert_eq!(problem(r#"{"items":[]}"#).0, ErrorCode::EmptyBatch);
     assert_eq!(problem(r"{}").1.as_deref(), Some("/items"));
     let (code, pointer, message) = problem(r#"{"items":[{"task":{"type":"math"}}]}"#);
-    assert_eq!(
-        (code, pointer.as_deref()),
-        (ErrorCode::InvalidField, Some("/items/0"))
-    );
+    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidField, Some("/items/0")));
     assert_eq!(message, "missing field `completion`");
-    let (_, pointer, message) =
-        problem(&batch(&[item(""), r#"{"completion":5,"task":{}}"#.into()]));
+    let (_, pointer, message) = problem(&batch(&[item(""), r#"{"completion":5,"task":{}}"#.into()]));
     assert_eq!(pointer.as_deref(), Some("/items/1/completion"));
-    assert!(
-        message.contains("a string or an array of messages"),
-        "{message}"
-    );
+    assert!(message.contains("a string or an array of messages"), "{message}");
     let (code, pointer, _) = problem(r#"{"items":[{"completion":"","task":{"answer":"1"}}]}"#);
-    assert_eq!(
-        (code, pointer.as_deref()),
-        (ErrorCode::InvalidTask, Some("/items/0/task/type"))
-    );
+    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidTask, Some("/items/0/task/type")));
 }
 
 #[test]
 fn ids_are_unique_in_a_batch() {
-    let (code, pointer, _) = problem(&batch(&[
-        item(r#","id":"x""#),
-        item(""),
-        item(r#","id":"x""#),
-    ]));
-    assert_eq!(
-        (code, pointer.as_deref()),
-        (ErrorCode::DuplicateId, Some("/items/2/id"))
-    );
+    let (code, pointer, _) = problem(&batch(&[item(r#","id":"x""#), item(""), item(r#","id":"x""#)]));
+    assert_eq!((code, pointer.as_deref()), (ErrorCode::DuplicateId, Some("/items/2/id")));
 }
 
 #[test]
@@ -103,9 +73,7 @@ fn too_many_items_are_refused_unread() {
 #[test]
 fn a_repeated_stray_field_is_not_repeated_without_end() {
     let fields: String = (0..100).map(|n| format!(r#","x{n}":0"#)).collect();
-    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS)
-        .unwrap()
-        .warnings;
+    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS).unwrap().warnings;
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
     assert!(warnings.last().unwrap().message.starts_with("80 further"));
 }
@@ -113,8 +81,5 @@ fn a_repeated_stray_field_is_not_repeated_without_end() {
 #[test]
 fn checks_are_tasks_too() {
     let (code, pointer, _) = problem(&batch(&[item(r#","checks":{"a/b":{"no":"type"}}"#)]));
-    assert_eq!(
-        (code, pointer.as_deref()),
-        (ErrorCode::InvalidTask, Some("/items/0/checks/a~1b/type"))
-    );
+    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidTask, Some("/items/0/checks/a~1b/type")));
 }

@@ -21,10 +21,7 @@ use crate::error::{ApiError, ApiResult};
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
         (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
-pub(crate) async fn get(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-) -> ApiResult<Json<GradeDetail>> {
+pub(crate) async fn get(State(api): State<Api>, Path(id): Path<String>) -> ApiResult<Json<GradeDetail>> {
     let id: GradeId = parse_id("id", &id)?;
     let store = store(&api)?.as_ref();
     let record = store
@@ -46,13 +43,8 @@ pub(crate) async fn get(
 }
 
 async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
-    Ok(store
-        .body(hash)
-        .await?
-        .map_or(Value::Null, |Body { kind, content, .. }| match kind {
-            BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
-            BodyKind::Messages | BodyKind::Task => {
-                serde_json::from_slice(&content).unwrap_or(Value::Null)
-            }
-        }))
+    Ok(store.body(hash).await?.map_or(Value::Null, |Body { kind, content, .. }| match kind {
+        BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
+        BodyKind::Messages | BodyKind::Task => serde_json::from_slice(&content).unwrap_or(Value::Null),
+    }))
 }

@@ -64,28 +64,16 @@ pub(crate) async fn list(
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> ApiResult<Json<GradesBody>> {
-    let Query(query) = query.map_err(|error| {
-        ApiError::new(
-            ErrorCode::InvalidParameter,
-            error.body_text().to_lowercase(),
-        )
-    })?;
+    let Query(query) =
+        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=MAX_LIMIT).contains(&limit) {
         let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
-    let before: Option<GradeId> = query
-        .before
-        .as_deref()
-        .map(|id| parse_id("before", id))
-        .transpose()?;
+    let before: Option<GradeId> = query.before.as_deref().map(|id| parse_id("before", id)).transpose()?;
     let filter = GradeFilter {
-        batch: query
-            .batch
-            .as_deref()
-            .map(|id| parse_id("batch", id))
-            .transpose()?,
+        batch: query.batch.as_deref().map(|id| parse_id("batch", id)).transpose()?,
         run: query.run,
         step: query.step,
         grader: query.grader,

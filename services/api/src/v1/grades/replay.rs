@@ -1,14 +1,13 @@
 //! `POST /v1/grades/{id}/replay`: a stored item graded again with this binary.
 
 use assay_core::GradeId;
-use assay_engine::Side;
-use assay_wire::grades::{ReplayBody, VerdictThen};
+use assay_wire::grades::ReplayBody;
 use axum::Json;
 use axum::extract::{Path, State};
 
 use super::parse_id;
-use crate::Api;
 use crate::error::ApiResult;
+use crate::{Api, render};
 
 /// Grades a stored item again. Nothing is recorded and nothing comes from a cache.
 #[utoipa::path(post, path = "/v1/grades/{id}/replay", tag = "record",
@@ -21,30 +20,7 @@ use crate::error::ApiResult;
         (status = 429, description = "Too much work is waiting", body = assay_wire::ProblemBody),
         (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
-pub(crate) async fn replay(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-) -> ApiResult<Json<ReplayBody>> {
+pub(crate) async fn replay(State(api): State<Api>, Path(id): Path<String>) -> ApiResult<Json<ReplayBody>> {
     let id: GradeId = parse_id("id", &id)?;
-    let replay = api.engine().replay(id).await?;
-    let evidence = replay
-        .outcome
-        .grade()
-        .map(|grade| grade.evidence.as_map().clone());
-    Ok(Json(ReplayBody {
-        grade: id.to_string(),
-        flipped: replay.flipped(),
-        then: side(&replay.then),
-        now: side(&replay.now),
-        evidence: evidence.map_or(serde_json::Value::Null, serde_json::Value::Object),
-    }))
-}
-
-fn side(side: &Side) -> VerdictThen {
-    VerdictThen {
-        grader: side.grader.clone(),
-        outcome: side.outcome.clone(),
-        verdict: side.verdict.clone(),
-        score: side.score,
-    }
+    Ok(Json(render::replay_body(&api.engine().replay(id).await?)))
 }

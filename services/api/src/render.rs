@@ -3,21 +3,17 @@
 use std::borrow::Cow;
 
 use assay_core::{Component, Fault, Outcome};
-use assay_engine::{ChannelRates, GroupResult, ItemResult, Reply};
+use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, Side};
 use assay_wire::Warning;
-use assay_wire::reply::{
-    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine,
-};
+use assay_wire::grades::{ReplayBody, VerdictThen};
+use assay_wire::reply::{ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine};
 
 /// The reply as one JSON object.
 pub(crate) fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let (groups, channels) = (reply.groups(), reply.channels());
     let body = GradeReply {
         batch: reply.id().to_string(),
-        results: reply
-            .results()
-            .map(|result| result_body(reply, result))
-            .collect(),
+        results: reply.results().map(|result| result_body(reply, result)).collect(),
         groups: groups.iter().map(group_body).collect(),
         channels: channels.iter().map(channel_body).collect(),
         warnings: Cow::Borrowed(warnings),
@@ -29,10 +25,7 @@ pub(crate) fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
 pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
     let mut lines = Vec::new();
     for result in reply.results() {
-        push_line(
-            &mut lines,
-            &StreamLine::Result(Box::new(result_body(reply, result))),
-        );
+        push_line(&mut lines, &StreamLine::Result(Box::new(result_body(reply, result))));
     }
     lines
 }
@@ -49,25 +42,14 @@ pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     for warning in warnings {
         push_line(&mut lines, &StreamLine::Warning(warning.clone()));
     }
-    push_line(
-        &mut lines,
-        &StreamLine::End {
-            batch: reply.id().to_string(),
-            counts: counts(reply),
-        },
-    );
+    push_line(&mut lines, &StreamLine::End { batch: reply.id().to_string(), counts: counts(reply) });
     lines
 }
 
 /// The line that ends a stream that broke.
 pub(crate) fn error_line(fault: &Fault) -> Vec<u8> {
     let mut lines = Vec::new();
-    push_line(
-        &mut lines,
-        &StreamLine::Error {
-            error: fault_body(fault),
-        },
-    );
+    push_line(&mut lines, &StreamLine::Error { error: fault_body(fault) });
     lines
 }
 
@@ -94,8 +76,9 @@ fn counts(reply: &Reply) -> Counts {
     counts
 }
 
-/// One result as JSON.
-fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
+/// One result in the wire's words.
+#[must_use]
+pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
     let item = reply.item(result);
     let grade = result.outcome.grade();
     ResultBody {
@@ -115,17 +98,9 @@ fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'a> {
         coefficient: result.coefficient,
         coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),
-        steps: grade
-            .map(|grade| grade.steps.iter().map(|score| score.get()).collect())
-            .unwrap_or_default(),
+        steps: grade.map(|grade| grade.steps.iter().map(|score| score.get()).collect()).unwrap_or_default(),
         measures: grade
-            .map(|grade| {
-                grade
-                    .measures
-                    .iter()
-                    .map(|(name, measure)| (Cow::Borrowed(*name), measure.get()))
-                    .collect()
-            })
+            .map(|grade| grade.measures.iter().map(|(name, measure)| (Cow::Borrowed(*name), measure.get())).collect())
             .unwrap_or_default(),
         evidence: grade.map(|grade| Cow::Borrowed(grade.evidence.as_map())),
         error: result.outcome.fault().map(fault_body),
@@ -150,11 +125,7 @@ fn component_body(component: &Component) -> ComponentBody<'_> {
 }
 
 fn fault_body(fault: &Fault) -> FaultBody<'_> {
-    FaultBody {
-        code: fault.code,
-        message: Cow::Borrowed(&fault.message),
-        retryable: fault.retryable,
-    }
+    FaultBody { code: fault.code, message: Cow::Borrowed(&fault.message), retryable: fault.retryable }
 }
 
 fn group_body(group: &GroupResult) -> GroupBody<'_> {
@@ -168,10 +139,27 @@ fn group_body(group: &GroupResult) -> GroupBody<'_> {
 }
 
 fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
-    ChannelBody {
-        channel: Cow::Borrowed(&channel.channel),
-        rho0: channel.rho0,
-        rho1: channel.rho1,
-        j: channel.j,
+    ChannelBody { channel: Cow::Borrowed(&channel.channel), rho0: channel.rho0, rho1: channel.rho1, j: channel.j }
+}
+
+/// A replay in the wire's words.
+#[must_use]
+pub fn replay_body(replay: &Replay) -> ReplayBody {
+    let evidence = replay.outcome.grade().map(|grade| grade.evidence.as_map().clone());
+    ReplayBody {
+        grade: replay.grade.to_string(),
+        flipped: replay.flipped(),
+        then: side(&replay.then),
+        now: side(&replay.now),
+        evidence: evidence.map_or(serde_json::Value::Null, serde_json::Value::Object),
+    }
+}
+
+fn side(side: &Side) -> VerdictThen {
+    VerdictThen {
+        grader: side.grader.clone(),
+        outcome: side.outcome.clone(),
+        verdict: side.verdict.clone(),
+        score: side.score,
     }
 }

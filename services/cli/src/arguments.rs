@@ -1,0 +1,153 @@
+//! What can be typed.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, propagate_version = true)]
+pub(crate) struct Arguments {
+    /// Configuration file (TOML); `./assay.toml` when it exists
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve HTTP; no configuration needed
+    Serve(Serve),
+    /// Grade a file: each line an item, each output line its result, same order
+    Grade(Grade),
+    /// List what this binary can grade
+    Graders(Output),
+    /// List grades of the record, newest first
+    Grades(Grades),
+    /// List the training runs of the record
+    Runs(Runs),
+    /// Grade stored items again with this binary and compare
+    Replay(Replay),
+    /// Say what is installed and test each grader on itself, with timings
+    Doctor(Output),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address to listen on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Database of the record; empty for none [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// Print the configuration this would serve with, as TOML, and stop
+    #[arg(long)]
+    pub(crate) print_config: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grade {
+    /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
+    pub(crate) file: PathBuf,
+    /// Where results go; `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Worker threads [default: one a core]
+    #[arg(long, value_name = "N", conflicts_with = "server")]
+    pub(crate) jobs: Option<usize>,
+    /// Let this server grade instead of this process
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Keep the grades in this database; without it nothing is recorded
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    pub(crate) database: Option<String>,
+    /// Name of the training run in the record
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// Step of the run in the record
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) step: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Output {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where the record is.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Record {
+    /// Ask this server; needed while a server holds the database
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Read this database [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    pub(crate) database: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grades {
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Exact name of the run
+    #[arg(long)]
+    pub(crate) run: Option<String>,
+    /// Exact step
+    #[arg(long, allow_negative_numbers = true)]
+    pub(crate) step: Option<i64>,
+    /// Exact name of the grader, as in `math`
+    #[arg(long)]
+    pub(crate) grader: Option<String>,
+    /// Exact channel, as in `math/default`
+    #[arg(long)]
+    pub(crate) channel: Option<String>,
+    /// `graded`, `ungradable` or `failed`
+    #[arg(long)]
+    pub(crate) outcome: Option<String>,
+    /// Exact verdict, as in `wrong_answer`
+    #[arg(long)]
+    pub(crate) verdict: Option<String>,
+    /// Exact batch
+    #[arg(long)]
+    pub(crate) batch: Option<String>,
+    /// Exact id of the item, as sent
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+    /// Exact group, as sent
+    #[arg(long)]
+    pub(crate) group: Option<String>,
+    /// Smallest score
+    #[arg(long)]
+    pub(crate) score_min: Option<f64>,
+    /// Largest score
+    #[arg(long)]
+    pub(crate) score_max: Option<f64>,
+    /// Most rows
+    #[arg(long, default_value_t = 20)]
+    pub(crate) limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Runs {
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// Ids of grades
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

@@ -1,0 +1,62 @@
+//! The commands, one a file.
+
+mod doctor;
+mod grade;
+mod graders;
+mod grades;
+mod record;
+mod replay;
+mod runs;
+mod serve;
+
+use std::future::Future;
+use std::path::Path;
+
+use assay_node::Config;
+use assay_node::config::Override;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Ended;
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
+    let file = arguments.config.as_deref();
+    match arguments.command {
+        Command::Serve(serve) => serve::run(file, &serve),
+        Command::Grade(grade) => grade::run(file, &grade),
+        Command::Graders(output) => graders::run(output),
+        Command::Grades(grades) => grades::run(file, &grades),
+        Command::Runs(runs) => runs::run(file, &runs),
+        Command::Replay(replay) => replay::run(file, &replay),
+        Command::Doctor(output) => doctor::run(file, output),
+    }
+}
+
+/// The configuration of this process: file, variables, then these settings.
+#[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
+fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result<Config> {
+    let config = Config::load(file, std::env::vars(), settings)?;
+    assay_node::observe::logs(&config.log)?;
+    Ok(config)
+}
+
+/// Runs a future on a runtime of its own.
+fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(future)
+}
+
+/// Resolves when the process is asked to stop: interrupt or terminate.
+async fn stop_signal() {
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            // Without the handler the system ends the process by itself.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminate => {}
+    }
+}

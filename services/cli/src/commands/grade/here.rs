@@ -1,0 +1,38 @@
+//! Grading a chunk in this process.
+
+use assay_api::{batch, render};
+use assay_core::ErrorCode;
+use assay_engine::{Batch, Engine, Mode};
+use assay_wire::Problem;
+
+use super::{Chunk, Line, Written, join};
+
+pub(super) async fn grade(engine: &Engine, chunk: Chunk, run: Option<&str>, step: Option<i64>) -> Written {
+    let Chunk { mut lines, items } = chunk;
+    let count = lines.len() as u64;
+    let mut graded = Vec::with_capacity(items.len());
+    let mut places = lines.iter_mut().filter(|line| matches!(line, Line::Item));
+    for item in items {
+        let item = batch::item(item);
+        let place = places.next();
+        match engine.check(&item) {
+            Ok(()) => graded.push(item),
+            Err(error) => {
+                if let Some(place) = place {
+                    *place = Line::Unread(Problem::of_task("/task", error));
+                }
+            }
+        }
+    }
+    if graded.is_empty() {
+        return Ok((join(&lines, [])?, count));
+    }
+    let batch = Batch { run: run.map(Into::into), step, ..Batch::new("local", graded) };
+    let reply = engine.grade(batch, Mode::Whole).await?;
+    let results = reply
+        .results()
+        .map(|result| serde_json::to_vec(&render::result_body(&reply, result)))
+        .collect::<Result<Vec<_>, _>>()?;
+    debug_assert!(lines.len() >= results.len(), "{}", ErrorCode::Internal);
+    Ok((join(&lines, results)?, count))
+}

@@ -1,0 +1,150 @@
+//! Reading items from lines, in chunks that never split a group whose items stand together.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::Context;
+use assay_core::ErrorCode;
+use assay_wire::Problem;
+use assay_wire::request::{DecodedItem, decode_item};
+use futures::{Stream, stream};
+use tokio::sync::mpsc;
+
+/// Items after which a chunk ends with the group it is in.
+const CHUNK_ITEMS: usize = 1_024;
+
+/// Items after which a chunk ends even inside a group, so that memory stays bounded.
+const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
+
+/// One line of the input, in order.
+pub(super) enum Line {
+    /// The next of the chunk's items.
+    Item,
+    /// No item, and why.
+    Unread(Problem),
+}
+
+/// Some lines, and the items among them.
+pub(super) struct Chunk {
+    pub(super) lines: Vec<Line>,
+    pub(super) items: Vec<DecodedItem>,
+}
+
+/// Chunks of the file, read ahead on a thread of their own, and the number of lines when it can be had cheaply.
+pub(super) fn chunks(file: &Path) -> anyhow::Result<(impl Stream<Item = Chunk> + use<>, Option<u64>)> {
+    let (reader, total): (Box<dyn Read + Send>, _) = if file.as_os_str() == "-" {
+        (Box::new(std::io::stdin()), None)
+    } else {
+        let open = || File::open(file).with_context(|| format!("cannot read `{}`", file.display()));
+        (Box::new(open()?), Some(count_lines(BufReader::new(open()?))?))
+    };
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::task::spawn_blocking(move || read(BufReader::with_capacity(1 << 20, reader), &sender));
+    let chunks = stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
+    Ok((chunks, total))
+}
+
+fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
+    let mut lines = 0;
+    loop {
+        let read = reader.fill_buf()?;
+        if read.is_empty() {
+            return Ok(lines);
+        }
+        lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let length = read.len();
+        reader.consume(length);
+    }
+}
+
+fn read(mut reader: impl BufRead, sender: &mpsc::Sender<Chunk>) {
+    let mut groups = Groups::default();
+    let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
+    loop {
+        line.clear();
+        number += 1;
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                chunk.lines.push(Line::Unread(Problem::new(ErrorCode::Internal, format!("line {number}: {error}"))));
+                break;
+            }
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match decode_line(&line, number) {
+            Ok(item) => {
+                let group = item.request.group.as_deref();
+                let full = chunk.items.len() >= CHUNK_ITEMS && !groups.goes_on(group);
+                if full || chunk.items.len() >= MOST_CHUNK_ITEMS {
+                    if sender.blocking_send(std::mem::replace(&mut chunk, empty())).is_err() {
+                        return;
+                    }
+                    groups.next_chunk();
+                }
+                groups.note(group, number);
+                chunk.lines.push(Line::Item);
+                chunk.items.push(item);
+            }
+            Err(problem) => chunk.lines.push(Line::Unread(problem)),
+        }
+    }
+    if !chunk.lines.is_empty() {
+        // Nobody reads any more when the command was interrupted.
+        let _ = sender.blocking_send(chunk);
+    }
+}
+
+fn empty() -> Chunk {
+    Chunk { lines: Vec::new(), items: Vec::new() }
+}
+
+fn decode_line(line: &[u8], number: u64) -> Result<DecodedItem, Problem> {
+    let in_line =
+        |problem: Problem| Problem { message: format!("line {number}: {}", problem.message).into(), ..problem };
+    let text = std::str::from_utf8(line)
+        .map_err(|error| in_line(Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}"))))?;
+    let (item, warnings) = decode_item(text, "").map_err(in_line)?;
+    for warning in warnings {
+        tracing::warn!(line = number, field = warning.pointer, "{}", warning.message);
+    }
+    Ok(item)
+}
+
+/// Tells when a group is split, which would cost its coefficients their baseline.
+#[derive(Default)]
+struct Groups {
+    current: Option<String>,
+    here: HashSet<String>,
+    before: HashSet<String>,
+}
+
+impl Groups {
+    fn goes_on(&self, group: Option<&str>) -> bool {
+        group.is_some() && group == self.current.as_deref()
+    }
+
+    fn note(&mut self, group: Option<&str>, number: u64) {
+        if group != self.current.as_deref() {
+            self.current = group.map(str::to_owned);
+            if let Some(group) = group
+                && self.here.insert(group.to_owned())
+                && self.before.contains(group)
+            {
+                tracing::warn!(
+                    line = number,
+                    group,
+                    "the group was seen far above; its items should stand together, coefficients cover only those near"
+                );
+            }
+        }
+    }
+
+    fn next_chunk(&mut self) {
+        self.before.extend(self.here.drain());
+    }
+}

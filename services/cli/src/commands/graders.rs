@@ -1,0 +1,27 @@
+//! `assay graders`: what this binary can grade.
+
+use std::io::Write;
+
+use assay_wire::grades::{GraderBody, GradersBody};
+
+use crate::arguments::Output;
+use crate::exit::Ended;
+use crate::table;
+
+pub(crate) fn run(output: Output) -> anyhow::Result<Ended> {
+    let graders = assay_node::graders::graders();
+    let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
+    let mut out = std::io::stdout().lock();
+    if output.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&GradersBody { graders: bodies.collect() })?)?;
+        return Ok(Ended::Done);
+    }
+    let rows: Vec<_> = bodies
+        .map(|body| {
+            let state = body.unavailable.unwrap_or_else(|| "ready".to_owned());
+            [format!("{}@{}", body.name, body.version), body.lane, state, body.summary]
+        })
+        .collect();
+    table::write(&mut out, ["GRADER", "LANE", "STATE", "WHAT IT CHECKS"], &rows)?;
+    Ok(Ended::Done)
+}

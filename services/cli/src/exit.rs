@@ -1,0 +1,36 @@
+//! What the shell is told: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
+
+use std::process::ExitCode;
+
+/// How a command ended, when it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It did what was asked.
+    Done,
+    /// It did what was asked and found something to look at.
+    Findings,
+    /// It was interrupted and stopped in order.
+    Interrupted,
+}
+
+#[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
+pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
+    match result {
+        Ok(Ended::Done) => ExitCode::SUCCESS,
+        Ok(Ended::Findings) => ExitCode::from(1),
+        Ok(Ended::Interrupted) => ExitCode::from(130),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("assay: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whoever read our output had enough, as `head` does: that is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,63 @@
+//! How far long work is: a bar when stderr is a terminal, a line every ten seconds when it is not.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use assay_core::{Clock, SystemClock};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Pause between two lines when there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    clock: SystemClock,
+    last_line: Duration,
+    done: u64,
+    total: Option<u64>,
+    unit: &'static str,
+}
+
+impl Progress {
+    /// Progress over `total` steps, when their number is known.
+    pub(crate) fn new(total: Option<u64>, unit: &'static str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+            let template = if total.is_some() {
+                "{bar:30} {human_pos}/{human_len} {msg} {per_sec} eta {eta}"
+            } else {
+                "{spinner} {human_pos} {msg} {per_sec}"
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.with_message(unit)
+        });
+        Self { bar, clock: SystemClock::new(), last_line: Duration::ZERO, done: 0, total, unit }
+    }
+
+    /// `more` steps are done.
+    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
+    pub(crate) fn advance(&mut self, more: u64) {
+        self.done += more;
+        if let Some(bar) = &self.bar {
+            bar.inc(more);
+            return;
+        }
+        let now = self.clock.monotonic();
+        if now.saturating_sub(self.last_line) >= LINE_EVERY {
+            self.last_line = now;
+            match self.total {
+                Some(total) => eprintln!("{} of {total} {}", self.done, self.unit),
+                None => eprintln!("{} {}", self.done, self.unit),
+            }
+        }
+    }
+
+    /// Clears the bar.
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys are errors.
+//!
+//! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as `engine.workers=4`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// Prefix of variables.
+const PREFIX: &str = "ASSAY_";
+
+/// The file that is read when no other is named and it exists.
+pub const DEFAULT_FILE: &str = "assay.toml";
+
+/// What a node is configured with. Every key has a default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where and how it serves.
+    pub server: Server,
+    /// Where the record is kept.
+    pub store: Store,
+    /// What bounds grading.
+    pub engine: Engine,
+    /// What is logged.
+    pub log: Log,
+}
+
+/// `[server]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    /// Address to listen on.
+    pub listen: SocketAddr,
+    /// Listen beyond loopback although callers are not authenticated.
+    pub insecure: bool,
+    /// Largest request body after unpacking, in bytes.
+    pub body_bytes: usize,
+    /// Most items in a batch.
+    pub batch_items: usize,
+    /// Seconds that running batches may take to finish on shutdown.
+    pub shutdown_seconds: u64,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let limits = assay_api::ApiLimits::default();
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            insecure: false,
+            body_bytes: limits.body_bytes,
+            batch_items: limits.batch_items,
+            shutdown_seconds: 30,
+        }
+    }
+}
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// URL of the database; empty for no record.
+    pub database: String,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { database: "sqlite://assay.db".to_owned() }
+    }
+}
+
+/// `[engine]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Engine {
+    /// Worker threads; 0 for one a core.
+    pub workers: usize,
+    /// Items admitted at once.
+    pub items_in_flight: usize,
+    /// Bytes of request bodies held at once.
+    pub body_bytes_in_flight: usize,
+    /// Longest completion that is graded, in bytes; longer ones are `too_long`.
+    pub completion_bytes: usize,
+    /// Bytes of prepared tasks kept.
+    pub prepared_bytes: u64,
+    /// Bytes of outcomes kept; 0 grades everything anew.
+    pub outcome_bytes: u64,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        let limits = assay_engine::Limits::default();
+        Self {
+            workers: 0,
+            items_in_flight: limits.items_in_flight,
+            body_bytes_in_flight: limits.body_bytes_in_flight,
+            completion_bytes: limits.completion_bytes,
+            prepared_bytes: limits.prepared_bytes,
+            outcome_bytes: limits.outcome_bytes,
+        }
+    }
+}
+
+/// `[log]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// Filter in `tracing`'s syntax, as in `info,assay_engine=debug`.
+    pub filter: String,
+    /// How lines look.
+    pub format: LogFormat,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { filter: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines: an object a line.
+    Json,
+}
+
+/// The configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration `{}`: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("`{}` is not TOML: {error}", path.display())]
+    NotToml {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: Box<toml::de::Error>,
+    },
+    /// A variable names no setting.
+    #[error(
+        "`{name}` names no setting; `assay serve --print-config` lists them, `[engine] workers` is `ASSAY_ENGINE_WORKERS`"
+    )]
+    UnknownVariable {
+        /// The variable.
+        name: String,
+    },
+    /// A key or value is wrong.
+    #[error("{origin}: {message}")]
+    Invalid {
+        /// Where it was set.
+        origin: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// A flag's setting: table, key, value.
+pub type Override = (&'static str, &'static str, Value);
+
+impl Config {
+    /// Reads the file (the default one if it exists and no other is named), then variables, then flags.
+    ///
+    /// # Errors
+    /// [`ConfigError`], which names where the wrong key or value was set.
+    pub fn load(
+        file: Option<&Path>,
+        variables: impl IntoIterator<Item = (String, String)>,
+        flags: Vec<Override>,
+    ) -> Result<Self, ConfigError> {
+        let (mut table, origin) = match file {
+            Some(path) => (read(path)?, format!("`{}`", path.display())),
+            None if Path::new(DEFAULT_FILE).exists() => (read(Path::new(DEFAULT_FILE))?, format!("`{DEFAULT_FILE}`")),
+            None => (Table::new(), "the defaults".to_owned()),
+        };
+        check(&table, &origin)?;
+        let mut variables: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        variables.sort();
+        for (name, text) in variables {
+            let (section, key) = setting_of(&name)?;
+            set(&mut table, &section, &key, value_of(&text));
+            check(&table, &format!("`{name}`"))?;
+        }
+        for (section, key, value) in flags {
+            set(&mut table, section, key, value);
+            check(&table, &format!("the flag for `{section}.{key}`"))?;
+        }
+        parse(&table).map_err(|message| ConfigError::Invalid { origin, message })
+    }
+
+    /// The configuration as a TOML file.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        // Tables of numbers, booleans and texts always serialise.
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
+fn read(path: &Path) -> Result<Table, ConfigError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+    text.parse().map_err(|error| ConfigError::NotToml { path: path.to_owned(), error: Box::new(error) })
+}
+
+/// `ASSAY_ENGINE_WORKERS` is `workers` of `[engine]`.
+fn setting_of(name: &str) -> Result<(String, String), ConfigError> {
+    let unknown = || ConfigError::UnknownVariable { name: name.to_owned() };
+    let setting = name.trim_start_matches(PREFIX).to_lowercase();
+    let (section, key) = setting.split_once('_').ok_or_else(unknown)?;
+    let known = Table::try_from(Config::default()).map_err(|_| unknown())?;
+    let has_key = known.get(section).and_then(Value::as_table).is_some_and(|table| table.contains_key(key));
+    if has_key { Ok((section.to_owned(), key.to_owned())) } else { Err(unknown()) }
+}
+
+/// A variable's text as the TOML value it looks like.
+fn value_of(text: &str) -> Value {
+    text.parse::<i64>()
+        .map(Value::Integer)
+        .or_else(|_| text.parse().map(Value::Boolean))
+        .unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+fn set(table: &mut Table, section: &str, key: &str, value: Value) {
+    let entry = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(inner) = entry {
+        inner.insert(key.to_owned(), value);
+    }
+}
+
+fn check(table: &Table, origin: &str) -> Result<(), ConfigError> {
+    parse(table).map(drop).map_err(|message| ConfigError::Invalid { origin: origin.to_owned(), message })
+}
+
+fn parse(table: &Table) -> Result<Config, String> {
+    let config: Config = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    if !config.server.listen.ip().is_loopback() && !config.server.insecure {
+        return Err(format!(
+            "callers are not authenticated yet, so `{}` would let anyone who reaches it grade and read the record; \
+             listen on loopback, or set `server.insecure = true` behind a proxy that authenticates",
+            config.server.listen
+        ));
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, variables: &[(&str, &str)], flags: Vec<Override>) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assay.toml");
+        std::fs::write(&file, text).unwrap();
+        let variables = variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Config::load(Some(&file), variables, flags)
+    }
+
+    #[test]
+    fn flags_beat_variables_beat_the_file() {
+        let file = "[engine]\nworkers = 1\nitems_in_flight = 10\nprepared_bytes = 5\n";
+        let variables = [("ASSAY_ENGINE_WORKERS", "2"), ("ASSAY_ENGINE_ITEMS_IN_FLIGHT", "20"), ("HOME", "/")];
+        let config = load(file, &variables, vec![("engine", "workers", Value::Integer(3))]).unwrap();
+        let engine = config.engine;
+        assert_eq!((engine.workers, engine.items_in_flight, engine.prepared_bytes), (3, 20, 5));
+    }
+
+    #[test]
+    fn unknown_keys_are_errors_that_say_where() {
+        let error = load("[engine]\nworker = 1\n", &[], Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("unknown field `worker`"), "{error}");
+        let error = load("", &[("ASSAY_ENGINE_WORKER", "1")], Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("`ASSAY_ENGINE_WORKER` names no setting"), "{error}");
+        let error = load("", &[("ASSAY_ENGINE_WORKERS", "many")], Vec::new()).unwrap_err().to_string();
+        assert!(error.starts_with("`ASSAY_ENGINE_WORKERS`: invalid type"), "{error}");
+    }
+
+    #[test]
+    fn the_printed_configuration_reads_back() {
+        let config = Config::default();
+        assert_eq!(load(&config.to_toml(), &[], Vec::new()).unwrap(), config);
+    }
+
+    #[test]
+    fn listening_beyond_loopback_is_a_choice() {
+        let open = "[server]\nlisten = \"0.0.0.0:8080\"\n";
+        assert!(load(open, &[], Vec::new()).is_err());
+        assert!(load(&format!("{open}insecure = true\n"), &[], Vec::new()).is_ok());
+    }
+}

@@ -1,0 +1,144 @@
+//! One running process: graders, record, engine and API put together from a configuration.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_api::{Api, ApiLimits, ApiParts};
+use assay_core::store::Store;
+use assay_core::{Clock, GraderTable, Ids, SystemClock};
+use assay_engine::{Engine, EngineParts, Limits};
+use assay_store::{DurableStore, OpenError, StoreOptions};
+use tokio::net::TcpListener;
+
+use crate::{Config, graders, observe};
+
+/// The node cannot start or serve.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The record cannot be opened.
+    #[error("cannot open the record: {0}")]
+    Store(#[from] OpenError),
+    /// The system refuses threads.
+    #[error("cannot start the worker threads: {0}")]
+    Workers(std::io::Error),
+    /// The address cannot be listened on.
+    #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Accepting connections failed.
+    #[error("serving failed: {0}")]
+    Serve(std::io::Error),
+    /// Metrics cannot be collected.
+    #[error("cannot collect metrics: {0}")]
+    Metrics(String),
+}
+
+/// One running process with its configuration, graders and record.
+pub struct Node {
+    engine: Engine,
+    config: Config,
+}
+
+impl Node {
+    /// Starts a node with the graders of this binary.
+    ///
+    /// # Errors
+    /// [`NodeError`] when the record cannot be opened or threads not be started.
+    pub async fn start(config: Config) -> Result<Self, NodeError> {
+        Self::with_graders(config, graders::graders()).await
+    }
+
+    /// Starts a node with other graders; tests plant a panicking one.
+    ///
+    /// # Errors
+    /// As [`Node::start`].
+    pub async fn with_graders(config: Config, graders: GraderTable) -> Result<Self, NodeError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let store = open_store(&config, &clock).await?;
+        let defaults = Limits::default();
+        let limits = Limits {
+            workers: if config.engine.workers == 0 { defaults.workers } else { config.engine.workers },
+            items_in_flight: config.engine.items_in_flight,
+            body_bytes_in_flight: config.engine.body_bytes_in_flight,
+            completion_bytes: config.engine.completion_bytes,
+            prepared_bytes: config.engine.prepared_bytes,
+            outcome_bytes: config.engine.outcome_bytes,
+            waiting: defaults.waiting,
+        };
+        let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits };
+        let engine = Engine::start(parts).map_err(NodeError::Workers)?;
+        Ok(Self { engine, config })
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Listens on the configured address.
+    ///
+    /// # Errors
+    /// [`NodeError::Listen`].
+    pub async fn listen(&self) -> Result<TcpListener, NodeError> {
+        let address = self.config.server.listen;
+        TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
+    }
+
+    /// Serves on `listener` until `stop` resolves, then finishes what runs and closes the record.
+    ///
+    /// # Errors
+    /// [`NodeError`] when metrics cannot be collected or accepting fails for good.
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), NodeError> {
+        let server = &self.config.server;
+        let limits =
+            ApiLimits { body_bytes: server.body_bytes, batch_items: server.batch_items, ..ApiLimits::default() };
+        let api = Api::new(ApiParts { engine: self.engine.clone(), metrics: observe::metrics()?, limits });
+        let patience = Duration::from_secs(server.shutdown_seconds);
+        let (stopping, stopped) = tokio::sync::oneshot::channel();
+        let serving = tokio::spawn(assay_api::serve(listener, api, async move {
+            stop.await;
+            // The receiver lives until this function returns.
+            let _ = stopping.send(());
+        }));
+        let abort = serving.abort_handle();
+        // Serving may also end on its own, by an error; then the sender is dropped, and so is the wait.
+        let asked = stopped.await.is_ok();
+        if asked {
+            self.engine.shut_down(patience).await;
+        }
+        // Connections that idle are closed by the server; one that hangs is not waited for without end.
+        let served = tokio::time::timeout(patience, serving).await;
+        abort.abort();
+        if !asked {
+            self.engine.shut_down(patience).await;
+        }
+        match served {
+            Ok(Ok(result)) => result.map_err(NodeError::Serve),
+            Ok(Err(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Finishes what runs and closes the record, for nodes that do not serve.
+    pub async fn stop(self) {
+        self.engine.shut_down(Duration::from_secs(self.config.server.shutdown_seconds)).await;
+    }
+}
+
+async fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Store>>, NodeError> {
+    if config.store.database.is_empty() {
+        return Ok(None);
+    }
+    let options = StoreOptions::new(&config.store.database);
+    let store = DurableStore::open(&options, Arc::clone(clock)).await?;
+    Ok(Some(Arc::new(store)))
+}

@@ -1,0 +1,52 @@
+//! Logs, panics and metrics of the process, set up once by the binary.
+
+use std::sync::{Arc, OnceLock};
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+use crate::{ConfigError, NodeError};
+
+/// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
+const BUCKETS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0];
+
+/// Sends log lines to stderr, and panics into the log.
+///
+/// # Errors
+/// When the filter does not read. Setting up twice is no error: the first wins.
+pub fn logs(log: &Log) -> Result<(), ConfigError> {
+    let filter = EnvFilter::try_new(&log.filter)
+        .map_err(|error| ConfigError::Invalid { origin: "`log.filter`".to_owned(), message: error.to_string() })?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let set = match log.format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().try_init(),
+    };
+    if set.is_ok() {
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            tracing::error!(place, message = panic.payload_as_str().unwrap_or_default(), "a panic was caught");
+        }));
+    }
+    Ok(())
+}
+
+/// Collects metrics; the function makes the text of `/metrics`. All nodes of a process share one collector.
+///
+/// # Errors
+/// When something else collects the metrics of this process.
+pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
+    static COLLECTOR: OnceLock<Result<PrometheusHandle, String>> = OnceLock::new();
+    let collector = COLLECTOR.get_or_init(|| {
+        PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), BUCKETS)
+            .and_then(PrometheusBuilder::install_recorder)
+            .map_err(|error| error.to_string())
+    });
+    let handle = collector.clone().map_err(NodeError::Metrics)?;
+    Ok(Arc::new(move || {
+        handle.run_upkeep();
+        handle.render()
+    }))
+}
