@@ -1,0 +1,266 @@
+//! Graders that misbehave in one way each, and a record in memory that can be told to fail.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use assay_core::grader::{BoxFuture, Unprepared};
+use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane, Outcome,
+    PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec,
+};
+use assay_engine::{Batch, BatchItem, Engine, EngineParts, Keyed, Limits, Reply};
+use tokio::sync::Notify;
+
+const VERDICTS: &[VerdictSpec] = &[
+    VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the texts are equal" },
+    VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "they are not" },
+];
+
+const fn spec(name: &'static str, lane: Lane) -> Spec {
+    Spec {
+        name,
+        version: 1,
+        summary: "for tests",
+        lane,
+        task_schema: "{}",
+        example_task: "{}",
+        example_completion: "",
+        verdicts: VERDICTS,
+        measures: &[],
+        deterministic: true,
+        reads_prompt: false,
+        work_unit: "comparisons",
+    }
+}
+
+/// Compares texts; completions `panic`, `fail` and `fail once` do what they say.
+pub(crate) struct Exact {
+    spec: &'static Spec,
+    pub(crate) prepared: Arc<AtomicUsize>,
+    pub(crate) graded: Arc<AtomicUsize>,
+    failed_once: Arc<AtomicBool>,
+}
+
+impl Exact {
+    pub(crate) fn cpu() -> Self {
+        static SPEC: Spec = spec("exact", Lane::Cpu);
+        Self::new(&SPEC)
+    }
+
+    pub(crate) fn waiting() -> Self {
+        static SPEC: Spec = spec("waiting", Lane::Remote);
+        Self::new(&SPEC)
+    }
+
+    fn new(spec: &'static Spec) -> Self {
+        Self { spec, prepared: Arc::default(), graded: Arc::default(), failed_once: Arc::default() }
+    }
+}
+
+impl Grader for Exact {
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    fn check(&self, task: &Task, _: &PrepareContext<'_>) -> Checked {
+        if task.body.get().contains("answer") {
+            return Ok(());
+        }
+        Err(TaskError::new(ErrorCode::InvalidTask, "/answer", "missing".to_owned()))
+    }
+
+    fn prepare(&self, task: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+        let task: HashMap<String, String> = serde_json::from_str(task.body.get()).unwrap();
+        match task["answer"].as_str() {
+            "" => Err(Unprepared::Ungradable(Fault::lasting(ErrorCode::GoldUnparsable, "the answer is empty"))),
+            "panic" => panic!("on purpose, while preparing"),
+            answer => {
+                let exact = ExactText {
+                    answer: answer.to_owned(),
+                    graded: Arc::clone(&self.graded),
+                    failed_once: Arc::clone(&self.failed_once),
+                };
+                if self.spec.lane == Lane::Cpu { Ok(Arc::new(exact)) } else { Ok(Arc::new(Waiting(exact))) }
+            }
+        }
+    }
+}
+
+struct ExactText {
+    answer: String,
+    graded: Arc<AtomicUsize>,
+    failed_once: Arc<AtomicBool>,
+}
+
+impl PureGrader for ExactText {
+    fn grade_one(&self, item: &Item) -> Outcome {
+        self.graded.fetch_add(1, Ordering::Relaxed);
+        let text = item.completion.text();
+        match text.as_ref() {
+            "panic" => panic!("on purpose"),
+            "fail" => Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose")),
+            "fail once" if !self.failed_once.swap(true, Ordering::Relaxed) => {
+                Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose, once"))
+            }
+            text if text == self.answer => Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE)),
+            _ => Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.answer.len()
+    }
+}
+
+/// The same, giving way to others before it answers.
+struct Waiting(ExactText);
+
+impl Prepared for Waiting {
+    fn grade<'a>(&'a self, items: &'a [Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            items.iter().map(|item| self.0.grade_one(item)).collect()
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A record in memory.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) entries: Mutex<Vec<Arc<Entry>>>,
+    pub(crate) broken: AtomicBool,
+    /// When set, recording waits for it.
+    pub(crate) gate: Option<Arc<Notify>>,
+}
+
+impl Memory {
+    pub(crate) fn grades(&self) -> Vec<GradeRecord> {
+        let mut seen = std::collections::BTreeMap::new();
+        for entry in self.entries.lock().unwrap().iter() {
+            for grade in &entry.grades {
+                seen.entry(grade.grade).or_insert_with(|| grade.clone());
+            }
+        }
+        seen.into_values().collect()
+    }
+}
+
+impl Recorder for Memory {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.notified().await;
+            }
+            if self.broken.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable("on purpose".to_owned()));
+            }
+            self.entries.lock().unwrap().push(entry);
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Reader for Memory {
+    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+        let found = self.grades().into_iter().find(|grade| grade.grade == id);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn grades<'a>(
+        &'a self,
+        filter: &'a GradeFilter,
+        _: Option<GradeId>,
+        _: u32,
+    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+        let grades = Memory::grades(self).into_iter().filter(|grade| filter.keeps(grade)).collect();
+        Box::pin(std::future::ready(Ok(GradePage { grades, next: None })))
+    }
+
+    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
+        let entries = self.entries.lock().unwrap();
+        let found = entries.iter().flat_map(|entry| &entry.bodies).find(|body| body.hash == hash).cloned();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        let entries = self.entries.lock().unwrap();
+        let found = entries.iter().rev().filter_map(|entry| entry.claim.clone()).find(|claim| claim.key == *key);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// An engine of one caller's making.
+pub(crate) struct House {
+    pub(crate) engine: Engine,
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) prepared: Arc<AtomicUsize>,
+    pub(crate) graded: Arc<AtomicUsize>,
+}
+
+pub(crate) fn house() -> House {
+    house_with(Memory::default(), Limits { workers: 2, completion_bytes: 1_000, ..Limits::default() })
+}
+
+pub(crate) fn house_with(memory: Memory, limits: Limits) -> House {
+    let exact = Exact::cpu();
+    let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
+    let memory = Arc::new(memory);
+    let engine = Engine::start(EngineParts {
+        graders: GraderTable::new(vec![Arc::new(exact), Arc::new(Exact::waiting())]),
+        store: Some(memory.clone()),
+        clock: Arc::new(SystemClock::new()),
+        ids: Ids::random(),
+        limits,
+    })
+    .unwrap();
+    House { engine, memory, prepared, graded }
+}
+
+pub(crate) fn item(grader: &str, answer: &str, completion: &str) -> BatchItem {
+    let task = serde_json::json!({ "type": grader, "answer": answer });
+    BatchItem::new(Item::text(completion), Task::from_json(&task.to_string()).unwrap())
+}
+
+pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
+    Batch::new("tester", items)
+}
+
+/// A key whose reply is the verdicts, in order.
+pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
+    Keyed {
+        key: RequestKey { caller: "tester".into(), key: key.to_owned() },
+        request: Hash::of(body.as_bytes()),
+        render: Arc::new(|reply| SealedReply { media: "text/plain".to_owned(), body: words(reply).join(",").into() }),
+    }
+}
+
+/// What became of each item: its verdict, or its outcome and code.
+pub(crate) fn words(reply: &Reply) -> Vec<String> {
+    reply
+        .results()
+        .map(|result| match &result.outcome {
+            Outcome::Graded(grade) => grade.verdict.to_string(),
+            Outcome::Ungradable(fault) | Outcome::Failed(fault) => format!("{}:{}", result.outcome.word(), fault.code),
+        })
+        .collect()
+}

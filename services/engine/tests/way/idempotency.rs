@@ -1,0 +1,91 @@
+//! One answer to one key.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use assay_core::record::Claim;
+use assay_engine::{Answer, EngineError, Limits, Mode};
+use tokio::sync::Notify;
+
+use crate::fixtures::{Memory, batch, house, house_with, item, keyed};
+
+fn bytes(answer: Answer) -> (bool, String) {
+    let (again, sealed) = match answer {
+        Answer::Fresh(_, sealed) => (false, sealed.unwrap()),
+        Answer::Again(sealed) => (true, sealed),
+    };
+    (again, String::from_utf8(sealed.body).unwrap())
+}
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_bytes() {
+    let house = house();
+    for again in [false, true] {
+        let items = vec![item("exact", "1", "1"), item("exact", "1", "2")];
+        let answer = house.engine.grade_once(keyed("k", "body"), batch(items), Mode::Whole).await.unwrap();
+        assert_eq!(bytes(answer), (again, "correct,wrong_answer".to_owned()));
+    }
+    assert_eq!(house.memory.grades().len(), 2);
+}
+
+#[tokio::test]
+async fn a_key_is_not_for_two_requests() {
+    let house = house();
+    let one = || batch(vec![item("exact", "1", "1")]);
+    house.engine.grade_once(keyed("k", "one"), one(), Mode::Whole).await.map(drop).unwrap();
+    let error = house.engine.grade_once(keyed("k", "two"), one(), Mode::Whole).await.map(drop).unwrap_err();
+    assert_eq!(error, EngineError::KeyReused);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_waited_for() {
+    let gate = Arc::new(Notify::new());
+    let memory = Memory { gate: Some(Arc::clone(&gate)), ..Memory::default() };
+    let house = house_with(memory, Limits { workers: 1, ..Limits::default() });
+    let send = || {
+        let engine = house.engine.clone();
+        tokio::spawn(async move {
+            let items = vec![item("exact", "1", "1")];
+            engine.grade_once(keyed("k", "body"), batch(items), Mode::Whole).await.map(bytes)
+        })
+    };
+    let (first, second) = (send(), send());
+    gate.notify_one();
+    let mut answers = [first.await.unwrap().unwrap(), second.await.unwrap().unwrap()];
+    answers.sort();
+    assert_eq!(answers.map(|(again, _)| again), [false, true]);
+    assert_eq!(house.graded.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_finds_its_answer() {
+    let gate = Arc::new(Notify::new());
+    let memory = Memory { gate: Some(Arc::clone(&gate)), ..Memory::default() };
+    let house = house_with(memory, Limits { workers: 1, ..Limits::default() });
+    let request = || {
+        house.engine.grade_once(keyed("k", "body"), batch(vec![item("exact", "1", "1")]), Mode::Whole)
+    };
+    let left = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
+    assert!(left.is_err(), "recording waits at the gate");
+    gate.notify_one();
+    let (again, body) = bytes(request().await.unwrap());
+    assert_eq!((again, body.as_str()), (true, "correct"));
+}
+
+#[tokio::test]
+async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
+    let house = house();
+    let items = || batch(vec![item("exact", "1", "1"), item("exact", "1", "2")]);
+    house.engine.grade_once(keyed("k", "body"), items(), Mode::Whole).await.map(drop).unwrap();
+    let before = house.memory.grades();
+    {
+        // As a stream leaves it when the node dies before its last wave: rows and a claim, no reply.
+        let mut entries = house.memory.entries.lock().unwrap();
+        let entry = Arc::make_mut(&mut entries[0]);
+        entry.claim = entry.claim.take().map(|claim| Claim { reply: None, ..claim });
+    }
+    let answer = house.engine.grade_once(keyed("k", "body"), items(), Mode::Whole).await.unwrap();
+    assert!(matches!(answer, Answer::Fresh(..)));
+    let after = house.memory.grades();
+    assert_eq!(before.iter().map(|row| row.grade).collect::<Vec<_>>(), after.iter().map(|row| row.grade).collect::<Vec<_>>());
+}
