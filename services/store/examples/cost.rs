@@ -107,11 +107,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     let mut body = |kind, content: String| {
         let content = content.into_bytes();
         let hash = Hash::of(&content);
-        bodies.push(Body {
-            hash,
-            kind,
-            content,
-        });
+        bodies.push(Body { hash, kind, content });
         hash
     };
     let mut grades = Vec::new();
@@ -119,10 +115,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     for position in 0..GRADES {
         if position % 8 == 0 {
             let answer = random.next();
-            task_hash = body(
-                BodyKind::Task,
-                format!(r#"{{"type":"math","answer":"{answer}"}}"#),
-            );
+            task_hash = body(BodyKind::Task, format!(r#"{{"type":"math","answer":"{answer}"}}"#));
             prompt_hash = body(BodyKind::Text, random.text(300));
         }
         let completion_hash = body(BodyKind::Text, random.text(COMPLETION));
@@ -153,9 +146,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             components_json: None,
             steps_json: None,
             measures_json: Some(r#"{"tokens":812}"#.to_owned()),
-            evidence_json: Some(
-                r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned(),
-            ),
+            evidence_json: Some(r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned()),
             error_json: None,
             meta_json: Some(r#"{"tokens":812,"truncated":false}"#.to_owned()),
             checks_json: None,
@@ -167,17 +158,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             time_us: time_us + i64::from(position),
         });
     }
-    Entry {
-        batch: id,
-        caller,
-        run,
-        step: Some(step),
-        items: GRADES,
-        received_us: time_us,
-        grades,
-        bodies,
-        claim: None,
-    }
+    Entry { batch: id, caller, run, step: Some(step), items: GRADES, received_us: time_us, grades, bodies, claim: None }
 }
 
 /// Processor time of this process, user and system, in microseconds.
@@ -192,16 +173,12 @@ fn processor_us() -> u64 {
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "a report for whoever runs it")]
 async fn main() {
-    let batches: i64 = std::env::args()
-        .nth(1)
-        .map_or(32, |text| text.parse().expect("a number of batches"));
+    let batches: i64 = std::env::args().nth(1).map_or(32, |text| text.parse().expect("a number of batches"));
     let folder = tempfile::tempdir().expect("a folder for the database");
     let path = folder.path().join("assay.db");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let options = StoreOptions::new(format!("sqlite://{}", path.display()));
-    let store = DurableStore::open(&options, clock.clone())
-        .await
-        .expect("a store");
+    let store = DurableStore::open(&options, clock.clone()).await.expect("a store");
     let ids = Ids::random();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut recording, mut all_in) = (0, 0);
@@ -210,14 +187,7 @@ async fn main() {
     let mut step = 0;
     while step < batches {
         let slice: Vec<_> = (step..batches.min(step + 16))
-            .map(|step| {
-                Arc::new(batch(
-                    &mut random,
-                    ids.batch(clock.as_ref()),
-                    step,
-                    clock.unix_us(),
-                ))
-            })
+            .map(|step| Arc::new(batch(&mut random, ids.batch(clock.as_ref()), step, clock.unix_us())))
             .collect();
         step += 16;
         let (before, started) = (processor_us(), clock.monotonic());
@@ -237,23 +207,11 @@ async fn main() {
     all_in += processor_us() - before;
     let grades = (batches * i64::from(GRADES)) as f64;
     println!("grades                       {grades:>12}");
-    println!(
-        "until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)",
-        recording as f64 / grades
-    );
-    println!(
-        "all in, µs a grade           {:>12.2}  (processor)",
-        all_in as f64 / grades
-    );
-    println!(
-        "a batch waits, ms            {:>12.2}",
-        waiting.as_secs_f64() * 1e3 / batches as f64
-    );
+    println!("until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)", recording as f64 / grades);
+    println!("all in, µs a grade           {:>12.2}  (processor)", all_in as f64 / grades);
+    println!("a batch waits, ms            {:>12.2}", waiting.as_secs_f64() * 1e3 / batches as f64);
     let size = std::fs::metadata(&path).map_or(0, |file| file.len());
-    println!(
-        "database, bytes a grade      {:>12.0}",
-        size as f64 / grades
-    );
+    println!("database, bytes a grade      {:>12.0}", size as f64 / grades);
 }
 
 async fn wait_applied(store: &DurableStore) {

@@ -19,11 +19,7 @@ pub(crate) enum DatabaseError {
     #[error("{0}")]
     Driver(#[from] sqlx::Error),
     #[error("{table}.{column}: {reason}")]
-    Row {
-        table: &'static str,
-        column: &'static str,
-        reason: String,
-    },
+    Row { table: &'static str, column: &'static str, reason: String },
     #[error(transparent)]
     Content(#[from] BadContent),
 }
@@ -99,10 +95,7 @@ pub(crate) trait Snapshot: Send {
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;
 
     /// A claim, however old.
-    fn claim<'a>(
-        &'a mut self,
-        key: &'a RequestKey,
-    ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
+    fn claim<'a>(&'a mut self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
 }
 
 /// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has none and is for the same batch.

@@ -29,10 +29,7 @@ pub(crate) struct Sources<'s> {
 
 impl Sources<'_> {
     /// The waiting entries whose digest passes, oldest first, and a state of the database that holds none of them.
-    async fn view(
-        &self,
-        passes: impl Fn(&Digest) -> bool,
-    ) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
+    async fn view(&self, passes: impl Fn(&Digest) -> bool) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
         let mut items = self.pending.select(passes);
         let snapshot = self.database.snapshot().await?;
         let progress = snapshot.progress();
@@ -68,9 +65,7 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, StoreError> {
-        let (items, mut snapshot) = self
-            .view(|digest| digest.claim.as_ref() == Some(key))
-            .await?;
+        let (items, mut snapshot) = self.view(|digest| digest.claim.as_ref() == Some(key)).await?;
         let mut claim = snapshot.claim(key).await?;
         drop(snapshot);
         for item in items {
@@ -91,17 +86,12 @@ impl Sources<'_> {
         let (items, mut snapshot) = self.view(|digest| may_keep(filter, before, digest)).await?;
         // One more than the page tells whether another follows.
         let wanted = (limit as usize).saturating_add(1);
-        let mut grades = snapshot
-            .grades(filter, before, limit.saturating_add(1))
-            .await?;
+        let mut grades = snapshot.grades(filter, before, limit.saturating_add(1)).await?;
         let mut groups: Vec<Vec<Arc<Item>>> = by_batch(items);
         groups.sort_by_key(|group| std::cmp::Reverse(highest(group)));
         for chunk in groups.chunks(LOOKUP) {
             let enough = |grades: &[GradeRecord], group: &[Arc<Item>]| {
-                grades.len() >= wanted
-                    && grades
-                        .last()
-                        .is_some_and(|last| highest(group) < Some(last.grade))
+                grades.len() >= wanted && grades.last().is_some_and(|last| highest(group) < Some(last.grade))
             };
             if chunk.first().is_some_and(|group| enough(&grades, group)) {
                 break;
@@ -112,9 +102,9 @@ impl Sources<'_> {
                     break;
                 }
                 let new = fresh(group, &present).await?;
-                let kept = new.into_iter().filter(|grade| {
-                    filter.keeps(grade) && before.is_none_or(|before| grade.grade < before)
-                });
+                let kept = new
+                    .into_iter()
+                    .filter(|grade| filter.keeps(grade) && before.is_none_or(|before| grade.grade < before));
                 grades.extend(kept);
                 grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
                 grades.truncate(wanted);
@@ -127,16 +117,10 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let (items, mut snapshot) = self
-            .view(|digest| digest.run.is_some() && digest.totals.grades > 0)
-            .await?;
-        let named: BTreeSet<Arc<str>> = items
-            .iter()
-            .filter_map(|item| item.digest.run.clone())
-            .collect();
+        let (items, mut snapshot) = self.view(|digest| digest.run.is_some() && digest.totals.grades > 0).await?;
+        let named: BTreeSet<Arc<str>> = items.iter().filter_map(|item| item.digest.run.clone()).collect();
         let named: Vec<Arc<str>> = named.into_iter().collect();
-        let mut runs: BTreeMap<Arc<str>, RunTotals> =
-            snapshot.runs(limit, &named).await?.into_iter().collect();
+        let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot.runs(limit, &named).await?.into_iter().collect();
         let groups = by_batch(items);
         for chunk in groups.chunks(LOOKUP) {
             let present = snapshot.present(&batches(chunk)).await?;
@@ -148,18 +132,12 @@ impl Sources<'_> {
                     continue;
                 };
                 let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
-                let totals = if alone {
-                    first.digest.totals.clone()
-                } else {
-                    RunTotals::of(&fresh(group, &present).await?)
-                };
+                let totals =
+                    if alone { first.digest.totals.clone() } else { RunTotals::of(&fresh(group, &present).await?) };
                 runs.entry(run.clone()).or_default().add(&totals);
             }
         }
-        let mut summaries: Vec<RunSummary> = runs
-            .iter()
-            .filter_map(|(run, totals)| totals.summary(run))
-            .collect();
+        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
         // Stable: runs last used at the same time stay in the order of their names.
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
         summaries.truncate(limit as usize);
@@ -174,10 +152,7 @@ fn may_keep(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> b
     };
     before.is_none_or(|before| lowest < before)
         && filter.batch.is_none_or(|batch| digest.batch == batch)
-        && filter
-            .run
-            .as_deref()
-            .is_none_or(|run| digest.run.as_deref() == Some(run))
+        && filter.run.as_deref().is_none_or(|run| digest.run.as_deref() == Some(run))
         && filter.step.is_none_or(|step| digest.step == Some(step))
 }
 
@@ -228,12 +203,7 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
         .reply
         .as_ref()
         .zip(loaded.contents.reply.as_ref())
-        .map(|(reply, content)| {
-            Ok(SealedReply {
-                media: reply.media.clone(),
-                body: unsqueeze(content)?,
-            })
-        })
+        .map(|(reply, content)| Ok(SealedReply { media: reply.media.clone(), body: unsqueeze(content)? }))
         .transpose()?;
     Ok(Some(Claim {
         key: claim.key.clone(),
@@ -246,9 +216,7 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
 
 async fn load(item: &Arc<Item>) -> Result<Arc<Loaded>, StoreError> {
     item.load().await.map_err(|error| {
-        StoreError::Unavailable(format!(
-            "an entry cannot be read back from the spool ({error}): check its disk"
-        ))
+        StoreError::Unavailable(format!("an entry cannot be read back from the spool ({error}): check its disk"))
     })
 }
 

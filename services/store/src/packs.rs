@@ -47,9 +47,7 @@ impl Codec {
 
 /// A content that cannot be unpacked or does not have the size its row says.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "a compressed content cannot be read: {0}; restore the database or the spool from a backup"
-)]
+#[error("a compressed content cannot be read: {0}; restore the database or the spool from a backup")]
 pub(crate) struct BadContent(String);
 
 /// Some bytes, compressed if that makes them fewer.
@@ -91,11 +89,7 @@ pub(crate) fn body_of(unpacked: &[u8], place: &PackedBody) -> Result<Body, BadCo
         .checked_add(place.size as usize)
         .and_then(|end| unpacked.get(start..end))
         .ok_or_else(|| BadContent(format!("body `{}` lies outside its pack", place.hash)))?;
-    Ok(Body {
-        hash: place.hash,
-        kind: place.kind,
-        content: content.to_vec(),
-    })
+    Ok(Body { hash: place.hash, kind: place.kind, content: content.to_vec() })
 }
 
 /// Packs bodies, those of one kind side by side: prompts and tasks repeat over batches, and a pack of nothing but known bodies is
@@ -125,10 +119,7 @@ pub(crate) fn pack(bodies: &[Body]) -> std::io::Result<Vec<Pack>> {
 }
 
 fn close(joined: &mut Vec<u8>, places: &mut Vec<PackedBody>) -> std::io::Result<Pack> {
-    let pack = Pack {
-        squeezed: squeeze(joined)?,
-        bodies: std::mem::take(places),
-    };
+    let pack = Pack { squeezed: squeeze(joined)?, bodies: std::mem::take(places) };
     joined.clear();
     Ok(pack)
 }
@@ -146,11 +137,7 @@ thread_local! {
 /// Compresses `content` if it is long enough and becomes shorter.
 pub(crate) fn squeeze(content: &[u8]) -> std::io::Result<Squeezed> {
     let size = length(content.len())?;
-    let plain = || Squeezed {
-        codec: Codec::Plain,
-        size,
-        content: content.to_vec(),
-    };
+    let plain = || Squeezed { codec: Codec::Plain, size, content: content.to_vec() };
     if content.len() < SMALLEST_COMPRESSED {
         return Ok(plain());
     }
@@ -166,11 +153,7 @@ pub(crate) fn squeeze(content: &[u8]) -> std::io::Result<Squeezed> {
     }
     // The buffer was made for the worst case; entries wait in memory.
     compressed.shrink_to_fit();
-    Ok(Squeezed {
-        codec: Codec::Zstd,
-        size,
-        content: compressed,
-    })
+    Ok(Squeezed { codec: Codec::Zstd, size, content: compressed })
 }
 
 /// The content as it was.
@@ -178,14 +161,12 @@ pub(crate) fn unsqueeze(squeezed: &Squeezed) -> Result<Vec<u8>, BadContent> {
     let size = squeezed.size as usize;
     let content = match squeezed.codec {
         Codec::Plain => squeezed.content.clone(),
-        Codec::Zstd => zstd::bulk::decompress(&squeezed.content, size)
-            .map_err(|error| BadContent(error.to_string()))?,
+        Codec::Zstd => {
+            zstd::bulk::decompress(&squeezed.content, size).map_err(|error| BadContent(error.to_string()))?
+        }
     };
     if content.len() != size {
-        return Err(BadContent(format!(
-            "{} bytes where {size} were written",
-            content.len()
-        )));
+        return Err(BadContent(format!("{} bytes where {size} were written", content.len())));
     }
     Ok(content)
 }
@@ -200,10 +181,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     pub(crate) fn of(bodies: &[Body], reply: Option<&SealedReply>) -> std::io::Result<Self> {
-        Ok(Self {
-            packs: pack(bodies)?,
-            reply: reply.map(|reply| squeeze(&reply.body)).transpose()?,
-        })
+        Ok(Self { packs: pack(bodies)?, reply: reply.map(|reply| squeeze(&reply.body)).transpose()? })
     }
 
     /// The body of this name.
@@ -233,11 +211,7 @@ mod tests {
     use super::*;
 
     fn body(kind: BodyKind, content: Vec<u8>) -> Body {
-        Body {
-            hash: Hash::of(&content),
-            kind,
-            content,
-        }
+        Body { hash: Hash::of(&content), kind, content }
     }
 
     #[test]

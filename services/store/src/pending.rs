@@ -43,12 +43,7 @@ impl Digest {
             ids: ids().min().zip(ids().max()),
             totals: RunTotals::of(&entry.grades),
             claim: entry.claim.as_ref().map(|claim| claim.key.clone()),
-            bodies: contents
-                .packs
-                .iter()
-                .flat_map(|pack| &pack.bodies)
-                .map(|body| prefix(body.hash))
-                .collect(),
+            bodies: contents.packs.iter().flat_map(|pack| &pack.bodies).map(|body| prefix(body.hash)).collect(),
         }
     }
 
@@ -59,8 +54,7 @@ impl Digest {
 
     /// Whether the entry's range of ids covers this grade.
     pub(crate) fn may_hold_grade(&self, id: GradeId) -> bool {
-        self.ids
-            .is_some_and(|(first, last)| first <= id && id <= last)
+        self.ids.is_some_and(|(first, last)| first <= id && id <= last)
     }
 }
 
@@ -88,13 +82,7 @@ impl Item {
         loaded: Arc<Loaded>,
         segment: Option<Arc<Segment>>,
     ) -> Self {
-        Self {
-            start,
-            end,
-            digest,
-            held: Some(loaded),
-            segment,
-        }
+        Self { start, end, digest, held: Some(loaded), segment }
     }
 
     /// The entry, read back from its segment if it is no longer in memory.
@@ -103,16 +91,12 @@ impl Item {
             return Ok(held.clone());
         }
         let item = self.clone();
-        tokio::task::spawn_blocking(move || item.read_back())
-            .await
-            .map_err(io::Error::other)?
+        tokio::task::spawn_blocking(move || item.read_back()).await.map_err(io::Error::other)?
     }
 
     fn read_back(&self) -> io::Result<Arc<Loaded>> {
-        let segment = self
-            .segment
-            .as_ref()
-            .ok_or_else(|| io::Error::other("an entry without a segment left the memory"))?;
+        let segment =
+            self.segment.as_ref().ok_or_else(|| io::Error::other("an entry without a segment left the memory"))?;
         let length = usize::try_from(self.end.byte - self.start.byte).map_err(io::Error::other)?;
         let bytes = segment.read(self.start.byte, length)?;
         Loaded::from_frame(&bytes).map(Arc::new)
@@ -138,14 +122,7 @@ pub(crate) struct Pending {
 impl Pending {
     /// Keeps at most `limit` bytes of entries in memory.
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            inner: Mutex::new(Inner {
-                items: VecDeque::new(),
-                held_bytes: 0,
-            }),
-            limit,
-            arrived: Notify::new(),
-        }
+        Self { inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }), limit, arrived: Notify::new() }
     }
 
     /// Adds entries behind all others.
@@ -194,12 +171,7 @@ impl Pending {
 
     /// The entries whose digest passes, oldest first.
     pub(crate) fn select(&self, passes: impl Fn(&Digest) -> bool) -> Vec<Arc<Item>> {
-        self.lock()
-            .items
-            .iter()
-            .filter(|item| passes(&item.digest))
-            .cloned()
-            .collect()
+        self.lock().items.iter().filter(|item| passes(&item.digest)).cloned().collect()
     }
 
     /// How many wait.

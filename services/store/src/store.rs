@@ -34,17 +34,13 @@ const WORTH_A_THREAD: usize = 32 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL names no database this store knows.
-    #[error(
-        "not a database this node can open: `{0}`; write `sqlite://PATH`, or `sqlite::memory:` to keep nothing"
-    )]
+    #[error("not a database this node can open: `{0}`; write `sqlite://PATH`, or `sqlite::memory:` to keep nothing")]
     UnknownDatabase(String),
     /// The spool cannot be opened.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
     /// The database cannot be opened or migrated.
-    #[error(
-        "the database `{url}` cannot be opened: {reason}; check its path, its rights and its disk"
-    )]
+    #[error("the database `{url}` cannot be opened: {reason}; check its path, its rights and its disk")]
     Database {
         /// The URL.
         url: String,
@@ -85,23 +81,17 @@ impl DurableStore {
     /// [`OpenError`] if another node uses the spool, or the spool or the database cannot be used.
     pub async fn open(options: &StoreOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         metrics::describe();
-        let location = Location::parse(&options.database)
-            .map_err(|_| OpenError::UnknownDatabase(options.database.clone()))?;
+        let location =
+            Location::parse(&options.database).ok_or_else(|| OpenError::UnknownDatabase(options.database.clone()))?;
         // The spool's lock comes first: it also keeps two nodes from migrating one database at once.
         let folder = match options.spool.clone().or_else(|| location.spool()) {
             Some(path) => Some(Arc::new(open_folder(path, clock.as_ref()).await?)),
             None => None,
         };
-        let spool = folder
-            .as_ref()
-            .map_or_else(|| "memory".to_owned(), |folder| folder.identity.clone());
-        let unopened = |error: DatabaseError| OpenError::Database {
-            url: options.database.clone(),
-            reason: error.to_string(),
-        };
-        let sqlite = Sqlite::open(&location, spool, options.readers)
-            .await
-            .map_err(|error| unopened(error.into()))?;
+        let spool = folder.as_ref().map_or_else(|| "memory".to_owned(), |folder| folder.identity.clone());
+        let unopened =
+            |error: DatabaseError| OpenError::Database { url: options.database.clone(), reason: error.to_string() };
+        let sqlite = Sqlite::open(&location, spool, options.readers).await.map_err(|error| unopened(error.into()))?;
         let database: Arc<dyn Database> = Arc::new(sqlite);
         let progress = database.progress().await.map_err(unopened)?;
 
@@ -112,20 +102,14 @@ impl DurableStore {
                 let last = folder.segments().last().map_or(0, |last| last.number);
                 first_segment = first_segment.max(last + 1);
                 let (folder_of_scan, waiting) = (folder.clone(), pending.clone());
-                let replayed =
-                    blocking(move || recovery::recover(&folder_of_scan, progress, &waiting))
-                        .await?;
+                let replayed = blocking(move || recovery::recover(&folder_of_scan, progress, &waiting)).await?;
                 tracing::info!(spool = %folder.identity, entries = replayed, "the spool is open; entries in it go to the database now");
-                Journal::Folder {
-                    folder: folder.clone(),
-                    segment_bytes: options.segment_bytes,
-                }
+                Journal::Folder { folder: folder.clone(), segment_bytes: options.segment_bytes }
             }
             None => Journal::Memory,
         };
         let (appends, committer) =
-            commit::start(journal, first_segment, pending.clone(), clock.clone())
-                .map_err(OpenError::Thread)?;
+            commit::start(journal, first_segment, pending.clone(), clock.clone()).map_err(OpenError::Thread)?;
         let (draining, drained) = watch::channel(false);
         let writer = Writer {
             database: database.clone(),
@@ -162,10 +146,7 @@ impl DurableStore {
     }
 
     fn sources(&self) -> Sources<'_> {
-        Sources {
-            pending: &self.pending,
-            database: self.database.as_ref(),
-        }
+        Sources { pending: &self.pending, database: self.database.as_ref() }
     }
 
     async fn append(&self, entry: Arc<Entry>) -> Result<(), StoreError> {
@@ -180,12 +161,7 @@ impl DurableStore {
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??
         };
         let (answer, answered) = oneshot::channel();
-        let append = Append {
-            frame,
-            digest,
-            loaded,
-            answer,
-        };
+        let append = Append { frame, digest, loaded, answer };
         let taken = match &self.running().appends {
             Some(appends) => appends.send(append).is_ok(),
             None => false,
@@ -202,11 +178,7 @@ impl DurableStore {
         }
         let (appends, committer, writer) = {
             let mut running = self.running();
-            (
-                running.appends.take(),
-                running.committer.take(),
-                running.writer.take(),
-            )
+            (running.appends.take(), running.committer.take(), running.writer.take())
         };
         drop(appends);
         if let Some(committer) = committer {
@@ -215,9 +187,7 @@ impl DurableStore {
         self.draining.send_replace(true);
         let drained = match writer {
             Some(mut writer) => {
-                let drained = tokio::time::timeout(self.close_timeout, &mut writer)
-                    .await
-                    .is_ok();
+                let drained = tokio::time::timeout(self.close_timeout, &mut writer).await.is_ok();
                 writer.abort();
                 drained
             }
@@ -232,7 +202,8 @@ impl DurableStore {
             }
         } else {
             closed = Err(StoreError::Unavailable(
-                "the database did not take all grades in time: they are in the spool and follow at the next start".to_owned(),
+                "the database did not take all grades in time: they are in the spool and follow at the next start"
+                    .to_owned(),
             ));
         }
         self.database.close().await;
@@ -255,10 +226,7 @@ impl DurableStore {
 
 impl Drop for DurableStore {
     fn drop(&mut self) {
-        let running = self
-            .running
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
         running.appends = None;
         if let Some(writer) = running.writer.take() {
             writer.abort();
@@ -277,9 +245,7 @@ impl Drop for DurableStore {
 
 fn join(committer: JoinHandle<()>) {
     if committer.join().is_err() {
-        tracing::error!(
-            "the thread of the spool panicked: what it had answered is safe, the rest was not recorded"
-        );
+        tracing::error!("the thread of the spool panicked: what it had answered is safe, the rest was not recorded");
     }
 }
 
@@ -370,10 +336,7 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().body(hash).await })
     }
 
-    fn claim<'a>(
-        &'a self,
-        key: &'a RequestKey,
-    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
         Box::pin(async move {
             let oldest = self.clock.unix_us().saturating_sub(CLAIM_LIFETIME_US);
             let claim = self.sources().claim(key).await?;

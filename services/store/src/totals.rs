@@ -68,10 +68,7 @@ impl RunTotals {
     /// The sums as the operator reads them; `None` without a grade.
     pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
         let (first_us, last_us) = self.times?;
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a run has less than 2^52 grades"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
         let mean_score = (self.scores > 0).then(|| self.score_sum / self.scores as f64);
         Some(RunSummary {
             run: run.to_owned(),

@@ -57,27 +57,13 @@ impl Loaded {
                 &grade.meta_json,
                 &grade.checks_json,
             ];
-            json.iter()
-                .map(|text| text.as_ref().map_or(0, String::len))
-                .sum()
+            json.iter().map(|text| text.as_ref().map_or(0, String::len)).sum()
         };
         let rows: usize = entry.grades.iter().map(|grade| 768 + texts(grade)).sum();
-        let bodies: usize = entry
-            .bodies
-            .iter()
-            .map(|body| body.content.len() + 80)
-            .sum();
-        let reply = entry
-            .claim
-            .as_ref()
-            .and_then(|claim| claim.reply.as_ref())
-            .map_or(0, |reply| reply.body.len());
+        let bodies: usize = entry.bodies.iter().map(|body| body.content.len() + 80).sum();
+        let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref()).map_or(0, |reply| reply.body.len());
         let bytes = 512 + rows + bodies + reply + contents.bytes();
-        Self {
-            entry,
-            contents,
-            bytes,
-        }
+        Self { entry, contents, bytes }
     }
 
     pub(crate) fn from_frame(bytes: &[u8]) -> io::Result<Self> {
@@ -157,13 +143,8 @@ impl Writer {
             }
         }
         let started = self.clock.monotonic();
-        self.database
-            .apply(&entries, last.end, self.clock.unix_us())
-            .await?;
-        metrics::applied(
-            self.clock.monotonic().saturating_sub(started),
-            entries.len(),
-        );
+        self.database.apply(&entries, last.end, self.clock.unix_us()).await?;
+        metrics::applied(self.clock.monotonic().saturating_sub(started), entries.len());
         self.progress = last.end;
         self.pending.forget_through(last.end);
         Ok(())

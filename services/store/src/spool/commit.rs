@@ -33,10 +33,7 @@ pub(crate) struct Append {
 /// Where entries are kept until the database has them.
 pub(crate) enum Journal {
     /// In segments of a folder.
-    Folder {
-        folder: Arc<Folder>,
-        segment_bytes: u64,
-    },
+    Folder { folder: Arc<Folder>, segment_bytes: u64 },
     /// Nowhere but in memory: for a database that is in memory itself.
     Memory,
 }
@@ -65,19 +62,9 @@ pub(crate) fn start(
     clock: Arc<dyn Clock>,
 ) -> io::Result<(Sender<Append>, JoinHandle<()>)> {
     let (sender, receiver) = channel();
-    let mut committer = Committer {
-        journal,
-        pending,
-        clock,
-        active: None,
-        next: Position {
-            segment: first_segment,
-            byte: 0,
-        },
-    };
-    let thread = std::thread::Builder::new()
-        .name("assay-spool".to_owned())
-        .spawn(move || committer.run(&receiver))?;
+    let mut committer =
+        Committer { journal, pending, clock, active: None, next: Position { segment: first_segment, byte: 0 } };
+    let thread = std::thread::Builder::new().name("assay-spool".to_owned()).spawn(move || committer.run(&receiver))?;
     Ok((sender, thread))
 }
 
@@ -135,30 +122,16 @@ impl Committer {
     }
 
     /// Writes and syncs; answers where the first frame starts.
-    fn write(
-        &mut self,
-        frames: &[Vec<u8>],
-        bytes: usize,
-    ) -> io::Result<(Position, Option<Arc<Segment>>)> {
-        let Journal::Folder {
-            folder,
-            segment_bytes,
-        } = &self.journal
-        else {
+    fn write(&mut self, frames: &[Vec<u8>], bytes: usize) -> io::Result<(Position, Option<Arc<Segment>>)> {
+        let Journal::Folder { folder, segment_bytes } = &self.journal else {
             if self.pending.is_full() {
-                return Err(io::Error::other(
-                    "the database is away and there is no folder to spool to",
-                ));
+                return Err(io::Error::other("the database is away and there is no folder to spool to"));
             }
             let start = self.next;
             self.next.byte += bytes as u64;
             return Ok((start, None));
         };
-        if self
-            .active
-            .as_ref()
-            .is_some_and(|active| active.length >= *segment_bytes)
-        {
+        if self.active.as_ref().is_some_and(|active| active.length >= *segment_bytes) {
             self.active = None;
         }
         let active = match &mut self.active {
@@ -167,17 +140,11 @@ impl Committer {
                 // A number is used once, even if creating the segment fails half-way.
                 let number = self.next.segment;
                 self.next.segment += 1;
-                self.active.insert(Active {
-                    segment: folder.create(number)?,
-                    length: SEGMENT_HEADER.len() as u64,
-                })
+                self.active.insert(Active { segment: folder.create(number)?, length: SEGMENT_HEADER.len() as u64 })
             }
         };
         let started = self.clock.monotonic();
-        let done = active
-            .segment
-            .write(frames, active.length)
-            .and_then(|()| active.segment.sync());
+        let done = active.segment.write(frames, active.length).and_then(|()| active.segment.sync());
         if let Err(error) = done {
             // Frames answered with an error may still be replayed, which is allowed; cutting them off keeps the next start quiet.
             let _ = active.segment.truncate(active.length);
@@ -185,10 +152,7 @@ impl Committer {
             return Err(error);
         }
         metrics::synced(self.clock.monotonic().saturating_sub(started));
-        let start = Position {
-            segment: active.segment.number,
-            byte: active.length,
-        };
+        let start = Position { segment: active.segment.number, byte: active.length };
         active.length += bytes as u64;
         Ok((start, Some(active.segment.clone())))
     }

@@ -74,9 +74,7 @@ struct ClaimHead<S> {
 /// An entry that has no frame.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error(
-        "an entry of {0} bytes is larger than a frame of the spool may be (1 GiB): send smaller batches"
-    )]
+    #[error("an entry of {0} bytes is larger than a frame of the spool may be (1 GiB): send smaller batches")]
     TooLarge(usize),
     #[error("a frame of the spool does not hold an entry: {0}")]
     Undecodable(String),
@@ -95,10 +93,7 @@ pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, Fram
         packs: contents
             .packs
             .iter()
-            .map(|pack| PackHead {
-                content: squeezed_head(&pack.squeezed),
-                bodies: pack.bodies.as_slice(),
-            })
+            .map(|pack| PackHead { content: squeezed_head(&pack.squeezed), bodies: pack.bodies.as_slice() })
             .collect(),
         claim: entry.claim.as_ref().map(|claim| ClaimHead {
             caller: claim.key.caller.as_ref(),
@@ -116,8 +111,7 @@ pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, Fram
     let room = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
     let mut frame = Vec::with_capacity(room);
     frame.resize(HEADER + 4, 0);
-    let mut frame = postcard::to_extend(&head, frame)
-        .map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let mut frame = postcard::to_extend(&head, frame).map_err(|error| FrameError::Undecodable(error.to_string()))?;
     let head_length = frame.len() - HEADER - 4;
     for pack in &contents.packs {
         frame.extend_from_slice(&pack.squeezed.content);
@@ -159,33 +153,20 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let bad = |text: &str| FrameError::Undecodable(text.to_owned());
     let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
     let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
-    let head = payload
-        .get(4..4 + head_length)
-        .ok_or_else(|| bad("its head is cut off"))?;
+    let head = payload.get(4..4 + head_length).ok_or_else(|| bad("its head is cut off"))?;
     let mut rest = &payload[4 + head_length..];
-    let head: Head =
-        postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let head: Head = postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
 
     let mut take = |content: &SqueezedHead| {
-        let (taken, left) = rest
-            .split_at_checked(content.stored as usize)
-            .ok_or_else(|| bad("its contents are cut off"))?;
+        let (taken, left) =
+            rest.split_at_checked(content.stored as usize).ok_or_else(|| bad("its contents are cut off"))?;
         rest = left;
-        Ok(Squeezed {
-            codec: content.codec,
-            size: content.size,
-            content: taken.to_vec(),
-        })
+        Ok(Squeezed { codec: content.codec, size: content.size, content: taken.to_vec() })
     };
     let packs = head
         .packs
         .into_iter()
-        .map(|pack| {
-            Ok(Pack {
-                squeezed: take(&pack.content)?,
-                bodies: pack.bodies,
-            })
-        })
+        .map(|pack| Ok(Pack { squeezed: take(&pack.content)?, bodies: pack.bodies }))
         .collect::<Result<_, FrameError>>()?;
     let mut reply = None;
     let claim = head
@@ -195,17 +176,11 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
                 reply = Some(take(content)?);
             }
             Ok::<_, FrameError>(Claim {
-                key: RequestKey {
-                    caller: claim.caller.into(),
-                    key: claim.key,
-                },
+                key: RequestKey { caller: claim.caller.into(), key: claim.key },
                 request: claim.request,
                 batch: claim.batch,
                 time_us: claim.time_us,
-                reply: claim.reply.map(|(media, _)| SealedReply {
-                    media,
-                    body: Vec::new(),
-                }),
+                reply: claim.reply.map(|(media, _)| SealedReply { media, body: Vec::new() }),
             })
         })
         .transpose()?;

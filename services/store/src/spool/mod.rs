@@ -20,9 +20,7 @@ pub(crate) use segment::Position;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenSpoolError {
     /// Another node holds the folder's lock.
-    #[error(
-        "the spool `{path}` is used by another node: stop it, or give this one its own database and spool"
-    )]
+    #[error("the spool `{path}` is used by another node: stop it, or give this one its own database and spool")]
     InUse {
         /// The folder.
         path: PathBuf,

@@ -13,11 +13,7 @@ use crate::pending::{Digest, Item, Pending};
 use crate::writer::Loaded;
 
 /// Puts every frame that `progress` does not cover into `pending`; answers how many there were.
-pub(crate) fn recover(
-    folder: &Folder,
-    progress: Position,
-    pending: &Pending,
-) -> Result<usize, OpenSpoolError> {
+pub(crate) fn recover(folder: &Folder, progress: Position, pending: &Pending) -> Result<usize, OpenSpoolError> {
     let segments = folder.segments();
     let last = segments.last().map(|segment| segment.number);
     let mut replayed = 0;
@@ -123,8 +119,103 @@ fn end_at(segment: &Segment, at: usize, length: usize, is_last: bool) -> std::io
 }
 
 fn position(segment: &Segment, byte: usize) -> Position {
-    Position {
-        segment: segment.number,
-        byte: byte as u64,
+    Position { segment: segment.number, byte: byte as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use assay_core::record::Entry;
+
+    use super::*;
+    use crate::packs::Contents;
+
+    fn frame_of(n: u128) -> Vec<u8> {
+        let entry = Entry {
+            batch: n.into(),
+            caller: "local".into(),
+            run: None,
+            step: None,
+            items: 0,
+            received_us: 0,
+            grades: Vec::new(),
+            bodies: Vec::new(),
+            claim: None,
+        };
+        frame::encode(&entry, &Contents::default()).unwrap()
+    }
+
+    /// Writes segments with these bytes behind their headers.
+    fn spool(path: &Path, segments: &[&[u8]]) {
+        std::fs::create_dir_all(path).unwrap();
+        for (number, frames) in (1..).zip(segments) {
+            let bytes = [SEGMENT_HEADER.as_slice(), frames].concat();
+            std::fs::write(path.join(format!("{number:08}.seg")), bytes).unwrap();
+        }
+    }
+
+    /// The batches that come back.
+    fn recovered(path: &Path, progress: Position) -> Vec<u128> {
+        let folder = Folder::open(path, "spool").unwrap();
+        let pending = Pending::new(1 << 20);
+        recover(&folder, progress, &pending).unwrap();
+        let items = pending.select(|_| true);
+        items.iter().map(|item| item.digest.batch.into()).collect()
+    }
+
+    #[test]
+    fn a_tail_torn_at_any_byte_is_cut_off_and_nothing_else() {
+        let whole = [frame_of(1), frame_of(2)].concat();
+        let last = frame_of(3);
+        for cut in 0..last.len() {
+            let folder = tempfile::tempdir().unwrap();
+            spool(folder.path(), &[&[whole.as_slice(), &last[..cut]].concat()]);
+            assert_eq!(recovered(folder.path(), Position::default()), [1, 2]);
+            let segment = folder.path().join("00000001.seg");
+            let length = std::fs::metadata(&segment).unwrap().len() as usize;
+            assert_eq!(length, SEGMENT_HEADER.len() + whole.len());
+        }
+    }
+
+    #[test]
+    fn a_header_torn_at_any_byte_is_an_empty_segment() {
+        for cut in 0..SEGMENT_HEADER.len() {
+            let folder = tempfile::tempdir().unwrap();
+            spool(folder.path(), &[&frame_of(1)]);
+            std::fs::write(folder.path().join("00000002.seg"), &SEGMENT_HEADER[..cut]).unwrap();
+            assert_eq!(recovered(folder.path(), Position::default()), [1]);
+        }
+    }
+
+    #[test]
+    fn a_frame_damaged_at_any_byte_costs_itself_alone() {
+        let frames = [frame_of(1), frame_of(2), frame_of(3)];
+        let start = frames[0].len();
+        for at in start..start + frames[1].len() {
+            let folder = tempfile::tempdir().unwrap();
+            let mut bytes = frames.concat();
+            bytes[at] ^= 0x55;
+            spool(folder.path(), &[&bytes, &frame_of(4)]);
+            assert_eq!(recovered(folder.path(), Position::default()), [1, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn what_the_progress_covers_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let frames = [frame_of(1), frame_of(2)].concat();
+        spool(folder.path(), &[&frame_of(0), &frames, &frame_of(3)]);
+        let progress = Position { segment: 2, byte: (SEGMENT_HEADER.len() + frame_of(1).len()) as u64 };
+        assert_eq!(recovered(folder.path(), progress), [2, 3]);
+    }
+
+    #[test]
+    fn a_segment_of_another_release_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("00000001.seg"), b"assay spool 0000").unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        let refused = recover(&opened, Position::default(), &Pending::new(1)).unwrap_err();
+        assert!(matches!(refused, OpenSpoolError::OtherVersion { segment: 1 }));
     }
 }

@@ -50,10 +50,7 @@ impl Segment {
         if (open.dev(), open.ino()) == (named.dev(), named.ino()) {
             Ok(())
         } else {
-            Err(io::Error::other(format!(
-                "`{}` was replaced by another file",
-                self.path.display()
-            )))
+            Err(io::Error::other(format!("`{}` was replaced by another file", self.path.display())))
         }
     }
 
@@ -90,10 +87,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Opens or creates the folder and locks it. `fresh_identity` names it if it has no name yet.
     pub(crate) fn open(path: &Path, fresh_identity: &str) -> Result<Self, OpenSpoolError> {
-        let io = |source| OpenSpoolError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
         let (lock, identity) = claim_folder(path, fresh_identity)?;
         let mut segments = BTreeMap::new();
         for file in fs::read_dir(path).map_err(io)? {
@@ -101,19 +95,10 @@ impl Folder {
             let Some(number) = number_of(&path) else {
                 continue;
             };
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open(&path)
-                .map_err(io)?;
+            let file = OpenOptions::new().read(true).write(true).open(&path).map_err(io)?;
             segments.insert(number, Arc::new(Segment { number, path, file }));
         }
-        Ok(Self {
-            path: path.to_owned(),
-            identity,
-            lock: Mutex::new(lock),
-            segments: Mutex::new(segments),
-        })
+        Ok(Self { path: path.to_owned(), identity, lock: Mutex::new(lock), segments: Mutex::new(segments) })
     }
 
     /// Every segment, oldest first.
@@ -128,11 +113,7 @@ impl Folder {
             *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
         }
         let path = self.path.join(format!("{number:08}.seg"));
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
+        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         file.write_all(SEGMENT_HEADER)?;
         file.sync_all()?;
         sync_folder(&self.path)?;
@@ -170,10 +151,7 @@ impl Folder {
 
 /// Creates the folder if need be, locks it and reads or writes its identity.
 fn claim_folder(path: &Path, fresh_identity: &str) -> Result<(File, String), OpenSpoolError> {
-    let io = |source| OpenSpoolError::Io {
-        path: path.to_owned(),
-        source,
-    };
+    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
     fs::create_dir_all(path).map_err(io)?;
     let mut lock = OpenOptions::new()
         .read(true)
@@ -185,9 +163,7 @@ fn claim_folder(path: &Path, fresh_identity: &str) -> Result<(File, String), Ope
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(OpenSpoolError::InUse {
-                path: path.to_owned(),
-            });
+            return Err(OpenSpoolError::InUse { path: path.to_owned() });
         }
         Err(TryLockError::Error(source)) => return Err(io(source)),
     }
@@ -200,10 +176,7 @@ fn claim_folder(path: &Path, fresh_identity: &str) -> Result<(File, String), Ope
     lock.write_all(fresh_identity.as_bytes()).map_err(io)?;
     lock.sync_all().map_err(io)?;
     sync_folder(path).map_err(io)?;
-    if let Some(parent) = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         sync_folder(parent).map_err(io)?;
     }
     Ok((lock, fresh_identity.to_owned()))

@@ -52,23 +52,12 @@ const INSERT_BATCHES: Insert = Insert {
                last_us = max(last_us, excluded.last_us)",
 };
 
-const INSERT_FACETS: Insert = Insert {
-    into: "insert or ignore into facets (facet, run, batch)",
-    columns: 3,
-    then: "",
-};
+const INSERT_FACETS: Insert = Insert { into: "insert or ignore into facets (facet, run, batch)", columns: 3, then: "" };
 
-const INSERT_BODIES: Insert = Insert {
-    into: "insert or ignore into bodies (hash, kind, pack, start, size)",
-    columns: 5,
-    then: "",
-};
+const INSERT_BODIES: Insert =
+    Insert { into: "insert or ignore into bodies (hash, kind, pack, start, size)", columns: 5, then: "" };
 
-const INSERT_PACKS: Insert = Insert {
-    into: "insert into packs (no, codec, size, content)",
-    columns: 4,
-    then: "",
-};
+const INSERT_PACKS: Insert = Insert { into: "insert into packs (no, codec, size, content)", columns: 4, then: "" };
 
 const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, codec, size, reply) \
          values (?, ?, ?, ?, ?, ?, ?, ?, ?) \
@@ -106,11 +95,8 @@ pub(super) async fn apply(
     now_us: i64,
 ) -> Result<(), DatabaseError> {
     let applied = query::progress(connection, spool).await?;
-    let loaded: Vec<&Loaded> = entries
-        .iter()
-        .filter(|(end, _)| *end > applied)
-        .map(|(_, loaded)| loaded.as_ref())
-        .collect();
+    let loaded: Vec<&Loaded> =
+        entries.iter().filter(|(end, _)| *end > applied).map(|(_, loaded)| loaded.as_ref()).collect();
 
     let mut batches = find_batches(connection, &loaded).await?;
     let mut fresh: Vec<(i64, &GradeRecord)> = Vec::new();
@@ -171,22 +157,15 @@ async fn find_batches<'e>(
     connection: &mut SqliteConnection,
     loaded: &[&'e Loaded],
 ) -> Result<BTreeMap<BatchId, Batch<'e>>, DatabaseError> {
-    let mut next: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches")
-        .fetch_one(&mut *connection)
-        .await?;
+    let mut next: i64 =
+        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches").fetch_one(&mut *connection).await?;
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
         batches.entry(entry.batch).or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch {
-                number,
-                entry,
-                taken: HashSet::with_capacity(entry.grades.len()),
-                times: None,
-                new: true,
-            }
+            Batch { number, entry, taken: HashSet::with_capacity(entry.grades.len()), times: None, new: true }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
@@ -220,9 +199,7 @@ async fn look_up(
         for key in chunk {
             values.add(key.as_slice());
         }
-        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
-            .fetch_all(&mut *connection)
-            .await?;
+        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?).fetch_all(&mut *connection).await?;
         found.extend(rows);
     }
     Ok(found)
@@ -249,10 +226,7 @@ async fn upsert_runs<'e>(
             .add(totals.last_step)
             .add(first_us)
             .add(last_us);
-        let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
-            .fetch_one(&mut *connection)
-            .await?
-            .try_get(0)?;
+        let number = sqlx::query_with(UPSERT_RUN, values.finish()?).fetch_one(&mut *connection).await?.try_get(0)?;
         numbers.insert(*run, number);
     }
     Ok(numbers)
@@ -263,10 +237,7 @@ async fn insert_batches(
     batches: &BTreeMap<BatchId, Batch<'_>>,
     number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
 ) -> Result<(), DatabaseError> {
-    let changed: Vec<_> = batches
-        .values()
-        .filter(|batch| batch.new || batch.times.is_some())
-        .collect();
+    let changed: Vec<_> = batches.values().filter(|batch| batch.new || batch.times.is_some()).collect();
     INSERT_BATCHES
         .run(connection, &changed, |values, batch| {
             let (first_us, last_us) = batch.times.unwrap_or((i64::MAX, i64::MIN));
@@ -310,10 +281,7 @@ async fn insert_facets(
     let facets: Vec<_> = facets.into_iter().collect();
     INSERT_FACETS
         .run(connection, &facets, |values, (name, value, run, batch)| {
-            values
-                .add(query::facet(name, value))
-                .add(*run)
-                .add(id_bytes(*batch));
+            values.add(query::facet(name, value)).add(*run).add(id_bytes(*batch));
         })
         .await?;
     Ok(())
@@ -347,20 +315,12 @@ async fn upsert_rollups(
 }
 
 /// Inserts the bodies that are not there, and the packs that hold at least one of them.
-async fn insert_bodies(
-    connection: &mut SqliteConnection,
-    loaded: &[&Loaded],
-) -> Result<(), DatabaseError> {
-    let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
-        .fetch_one(&mut *connection)
-        .await?;
-    let packs: Vec<(i64, &Pack)> = (first..)
-        .zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs))
-        .collect();
-    let bodies: Vec<(i64, &PackedBody)> = packs
-        .iter()
-        .flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body)))
-        .collect();
+async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&Loaded]) -> Result<(), DatabaseError> {
+    let first: i64 =
+        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs").fetch_one(&mut *connection).await?;
+    let packs: Vec<(i64, &Pack)> = (first..).zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs)).collect();
+    let bodies: Vec<(i64, &PackedBody)> =
+        packs.iter().flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body))).collect();
     let written = INSERT_BODIES
         .run(connection, &bodies, |values, (pack, body)| {
             let kind = match body.kind {
@@ -379,20 +339,11 @@ async fn insert_bodies(
     let needed = if written == bodies.len() as u64 {
         packs
     } else {
-        let hashes: Vec<Vec<u8>> = bodies
-            .iter()
-            .map(|(_, body)| body.hash.as_bytes().to_vec())
-            .collect();
+        let hashes: Vec<Vec<u8>> = bodies.iter().map(|(_, body)| body.hash.as_bytes().to_vec()).collect();
         let select = "select pack from bodies where hash in";
-        let used: HashSet<i64> = look_up(connection, select, &hashes)
-            .await?
-            .iter()
-            .map(|row| row.try_get(0))
-            .collect::<Result<_, _>>()?;
-        packs
-            .into_iter()
-            .filter(|(number, _)| used.contains(number))
-            .collect()
+        let used: HashSet<i64> =
+            look_up(connection, select, &hashes).await?.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        packs.into_iter().filter(|(number, _)| used.contains(number)).collect()
     };
     INSERT_PACKS
         .run(connection, &needed, |values, (number, pack)| {
@@ -427,9 +378,7 @@ async fn upsert_claims(
             .add(reply.map(|(_, content)| content.codec.number()))
             .add(reply.map(|(_, content)| i64::from(content.size)))
             .add(reply.map(|(_, content)| content.content.as_slice()));
-        sqlx::query_with(UPSERT_CLAIM, values.finish()?)
-            .execute(&mut *connection)
-            .await?;
+        sqlx::query_with(UPSERT_CLAIM, values.finish()?).execute(&mut *connection).await?;
     }
     sqlx::query("delete from idempotency where time_us <= ?")
         .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))

@@ -74,10 +74,7 @@ impl Values {
     pub(super) fn with_room(values: usize) -> Self {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(values, 0);
-        Self {
-            arguments,
-            failed: None,
-        }
+        Self { arguments, failed: None }
     }
 
     pub(super) fn add<'v, T>(&mut self, value: T) -> &mut Self

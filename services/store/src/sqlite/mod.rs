@@ -22,9 +22,7 @@ use std::time::Duration;
 
 use assay_core::BoxFuture;
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Row};
 
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
@@ -35,8 +33,9 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 /// Positions a batch has room for: a grade's key is its batch's number shifted by this many bits, plus its position.
 pub(crate) const POSITION_BITS: u32 = 24;
 
-/// How long a statement waits for a lock of another process before it counts as failed.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a statement waits for a lock of another process before it counts as failed. The writer tries again by itself; a read that waits
+/// longer is better refused.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a URL points.
 #[derive(Debug, Clone)]
@@ -47,12 +46,13 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// Reads `sqlite://PATH` or `sqlite::memory:`.
-    pub(crate) fn parse(url: &str) -> Result<Self, sqlx::Error> {
-        let options = SqliteConnectOptions::from_str(url)?;
+    /// Reads `sqlite://PATH` or `sqlite::memory:`; `None` if `url` is neither.
+    pub(crate) fn parse(url: &str) -> Option<Self> {
+        // The driver would take any other text for the name of a file.
+        let options = url.starts_with("sqlite:").then(|| SqliteConnectOptions::from_str(url).ok())??;
         let in_memory = url.contains(":memory:") || url.contains("mode=memory");
         let path = (!in_memory).then(|| options.get_filename().to_owned());
-        Ok(Self { options, path })
+        Some(Self { options, path })
     }
 
     /// The folder beside the database.
@@ -74,11 +74,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Connects and migrates.
-    pub(crate) async fn open(
-        location: &Location,
-        spool: String,
-        readers: u32,
-    ) -> Result<Self, sqlx::Error> {
+    pub(crate) async fn open(location: &Location, spool: String, readers: u32) -> Result<Self, sqlx::Error> {
         let in_memory = location.path.is_none();
         let options = location
             .options
@@ -104,38 +100,24 @@ impl Sqlite {
             writer.clone()
         } else {
             let options = options.read_only(true).pragma("cache_size", "-8192");
-            SqlitePoolOptions::new()
-                .max_connections(readers)
-                .test_before_acquire(false)
-                .connect_lazy_with(options)
+            SqlitePoolOptions::new().max_connections(readers).test_before_acquire(false).connect_lazy_with(options)
         };
-        Ok(Self {
-            writer,
-            readers,
-            spool,
-            in_memory,
-        })
+        Ok(Self { writer, readers, spool, in_memory })
     }
 
     async fn checkpointed(&self) -> Result<bool, DatabaseError> {
         if self.in_memory {
             return Ok(true);
         }
-        let row = sqlx::query("pragma wal_checkpoint(passive)")
-            .fetch_one(&self.writer)
-            .await?;
-        let (busy, logged, copied): (i64, i64, i64) =
-            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let row = sqlx::query("pragma wal_checkpoint(passive)").fetch_one(&self.writer).await?;
+        let (busy, logged, copied): (i64, i64, i64) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         Ok(busy == 0 && logged == copied)
     }
 }
 
 /// A node of an earlier release must still start on a database that a later one has migrated; see `migrations/README.md`.
 async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
-    let mut migrations = Migrator {
-        ignore_missing: true,
-        ..Migrator::DEFAULT
-    };
+    let mut migrations = Migrator { ignore_missing: true, ..Migrator::DEFAULT };
     migrations.migrations = MIGRATIONS.migrations.clone();
     migrations.run(writer).await?;
     Ok(())

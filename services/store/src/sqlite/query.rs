@@ -15,10 +15,7 @@ use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
 
-pub(super) async fn progress(
-    connection: &mut SqliteConnection,
-    spool: &str,
-) -> Result<Position, DatabaseError> {
+pub(super) async fn progress(connection: &mut SqliteConnection, spool: &str) -> Result<Position, DatabaseError> {
     let row = sqlx::query("select segment, byte from spool_progress where spool = ?")
         .bind(spool)
         .fetch_optional(connection)
@@ -27,21 +24,12 @@ pub(super) async fn progress(
         return Ok(Position::default());
     };
     let (segment, byte): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(Position {
-        segment: segment.unsigned_abs(),
-        byte: byte.unsigned_abs(),
-    })
+    Ok(Position { segment: segment.unsigned_abs(), byte: byte.unsigned_abs() })
 }
 
 /// Number of a run; 0 stands for no run.
-pub(super) async fn run_number(
-    connection: &mut SqliteConnection,
-    name: &str,
-) -> Result<Option<i64>, DatabaseError> {
-    let number = sqlx::query_scalar("select no from runs where name = ?")
-        .bind(name)
-        .fetch_optional(connection)
-        .await?;
+pub(super) async fn run_number(connection: &mut SqliteConnection, name: &str) -> Result<Option<i64>, DatabaseError> {
+    let number = sqlx::query_scalar("select no from runs where name = ?").bind(name).fetch_optional(connection).await?;
     Ok(number)
 }
 
@@ -56,9 +44,7 @@ pub(super) async fn batches_around(
         .bind(id_bytes(lowest))
         .fetch_all(connection)
         .await?;
-    rows.iter()
-        .map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?)))
-        .collect()
+    rows.iter().map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?))).collect()
 }
 
 /// What a list starts from.
@@ -87,20 +73,12 @@ fn lead(filter: &GradeFilter) -> Lead<'_> {
     {
         return Lead::Facet(facet("outcome", outcome));
     }
-    for (name, value) in [
-        ("verdict", &filter.verdict),
-        ("channel", &filter.channel),
-        ("grader", &filter.grader),
-    ] {
+    for (name, value) in [("verdict", &filter.verdict), ("channel", &filter.channel), ("grader", &filter.grader)] {
         if let Some(value) = value {
             return Lead::Facet(facet(name, value));
         }
     }
-    if filter.run.is_some() {
-        Lead::Run
-    } else {
-        Lead::All
-    }
+    if filter.run.is_some() { Lead::Run } else { Lead::All }
 }
 
 /// How a facet is written in its table.
@@ -116,8 +94,7 @@ pub(super) fn list(
     around: &[(i64, BatchId)],
     limit: u32,
 ) -> QueryBuilder<Sqlite> {
-    const GRADES_OF_BATCH: &str =
-        " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 where ";
+    const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 where ";
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let lead = lead(filter);
     let mut order = "b.id";
@@ -176,9 +153,7 @@ pub(super) fn list(
         }
     }
     filter_rows(&mut query, filter);
-    query.push(format_args!(
-        " order by {order} desc, g.key desc limit {limit}"
-    ));
+    query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
     query
 }
 
@@ -201,5 +176,63 @@ fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
     }
     if let Some(max) = filter.score_max {
         query.push(" and g.score <= ").push_bind(max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection;
+
+    use super::*;
+
+    /// How SQLite would run the list.
+    async fn plan(filter: &GradeFilter) -> String {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        crate::sqlite::MIGRATIONS.run(&mut connection).await.unwrap();
+        let before = Some(GradeId::from(1 << 90));
+        let around = [(1, BatchId::from(1))];
+        let run = filter.run.is_some().then_some(1);
+        let sql = list(filter, run, before, &around, 100).into_string();
+        let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let steps: Vec<String> = steps.iter().map(|step| step.get(3)).collect();
+        steps.join("\n")
+    }
+
+    fn filters() -> Vec<(&'static str, GradeFilter)> {
+        let text = || Some("x".to_owned());
+        let all = GradeFilter::default;
+        vec![
+            ("batches USING INDEX sqlite_autoindex", all()),
+            ("facets USING PRIMARY KEY", GradeFilter { grader: text(), ..all() }),
+            ("facets USING PRIMARY KEY", GradeFilter { channel: text(), ..all() }),
+            ("facets USING PRIMARY KEY", GradeFilter { verdict: text(), ..all() }),
+            ("facets USING PRIMARY KEY", GradeFilter { outcome: text(), ..all() }),
+            ("facets USING PRIMARY KEY", GradeFilter { run: text(), verdict: text(), ..all() }),
+            ("batches_by_run", GradeFilter { run: text(), ..all() }),
+            ("batches_by_run", GradeFilter { run: text(), since_us: Some(1), ..all() }),
+            ("batches_by_step", GradeFilter { run: text(), step: Some(1), ..all() }),
+            ("batches_by_step", GradeFilter { run: text(), step: Some(1), verdict: text(), ..all() }),
+            ("batches USING INDEX sqlite_autoindex", GradeFilter { batch: Some(1.into()), ..all() }),
+        ]
+    }
+
+    #[tokio::test]
+    async fn no_list_sorts_or_scans_grades() {
+        for (index, filter) in filters() {
+            let plan = plan(&filter).await;
+            assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
+            assert!(!plan.contains("SCAN g"), "{filter:?}\n{plan}");
+            assert!(plan.contains(index), "{filter:?}\n{plan}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_by_item_is_found_by_its_index() {
+        let filter = GradeFilter { item: Some("x".to_owned()), ..GradeFilter::default() };
+        let plan = plan(&filter).await;
+        assert!(plan.contains("grades_by_item (item=?)"), "{plan}");
     }
 }

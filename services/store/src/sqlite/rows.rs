@@ -80,9 +80,7 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
             reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
         })
     };
-    let optional_hash = |column: &'static str, bytes: Option<&[u8]>| {
-        bytes.map(|bytes| hash(column, bytes)).transpose()
-    };
+    let optional_hash = |column: &'static str, bytes: Option<&[u8]>| bytes.map(|bytes| hash(column, bytes)).transpose();
     Ok(GradeRecord {
         grade: batch.grade(position),
         batch,

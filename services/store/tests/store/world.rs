@@ -17,6 +17,10 @@ pub(crate) const START_US: i64 = 1_795_000_000_000_000;
 pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(START_US)))
+    }
+
     pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
@@ -45,11 +49,7 @@ impl World {
         let path = folder.path().join("assay.db");
         let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
         options.close_timeout = Duration::from_secs(20);
-        Self {
-            folder,
-            clock: Arc::new(TestClock(AtomicI64::new(START_US))),
-            options,
-        }
+        Self { folder, clock: TestClock::new(), options }
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -83,21 +83,23 @@ impl World {
     pub(crate) async fn lock_database(&self) -> SqliteConnection {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query("begin immediate")
-            .execute(&mut connection)
-            .await
-            .unwrap();
+        sqlx::query("begin immediate").execute(&mut connection).await.unwrap();
         connection
+    }
+
+    /// Runs statements on the database file.
+    pub(crate) async fn execute(&self, sql: &'static str) -> Result<(), sqlx::Error> {
+        let url = format!("sqlite://{}", self.database().display());
+        let mut connection = SqliteConnection::connect(&url).await?;
+        sqlx::raw_sql(sql).execute(&mut connection).await?;
+        Ok(())
     }
 
     /// One number out of the database file.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query_scalar(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap()
+        sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
     }
 }
 
@@ -120,14 +122,8 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
         claim: None,
     };
     for position in first..first + grades {
-        let content = format!("completion {n}-{position} ")
-            .repeat(20)
-            .into_bytes();
-        let body = Body {
-            hash: Hash::of(&content),
-            kind: BodyKind::Text,
-            content,
-        };
+        let content = format!("completion {n}-{position} ").repeat(20).into_bytes();
+        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
         let pass = position % 2 == 0;
         entry.grades.push(GradeRecord {
             grade: entry.batch.grade(position),
@@ -177,10 +173,7 @@ pub(crate) fn entry(n: u64, grades: u32) -> Entry {
 }
 
 pub(crate) fn key(name: &str) -> RequestKey {
-    RequestKey {
-        caller: "local".into(),
-        key: name.to_owned(),
-    }
+    RequestKey { caller: "local".into(), key: name.to_owned() }
 }
 
 /// An entry that does nothing but claim `name` for the `n`th batch.
@@ -191,10 +184,7 @@ pub(crate) fn claim(name: &str, n: u64, reply: Option<&str>) -> Entry {
         request: Hash::of(name.as_bytes()),
         batch: batch(n),
         time_us: START_US,
-        reply: reply.map(|text| SealedReply {
-            media: "application/json".to_owned(),
-            body: text.as_bytes().to_vec(),
-        }),
+        reply: reply.map(|text| SealedReply { media: "application/json".to_owned(), body: text.as_bytes().to_vec() }),
     });
     entry
 }

@@ -1,0 +1,118 @@
+//! What fails is said, and nothing that was answered for is lost by it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::store::{GradeFilter, Reader, Recorder, StoreError};
+use assay_store::{DurableStore, OpenError, OpenSpoolError, StoreOptions};
+
+use crate::world::{World, all, batch, entry, holds, part, record};
+
+#[tokio::test]
+async fn one_spool_is_used_by_one_store() {
+    let world = World::new();
+    let store = world.open().await;
+    let refused = world.try_open().await.err().unwrap();
+    assert!(matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })));
+    assert!(refused.to_string().contains("is used by another node"));
+    store.close().await.unwrap();
+    drop(world.open().await);
+    drop(world.open().await);
+}
+
+#[tokio::test]
+async fn a_spool_that_cannot_be_written_refuses_until_it_can() {
+    let world = World::new();
+    let store = world.open().await;
+    let before = entry(1, 2);
+    record(&store, before.clone()).await;
+
+    let away = world.spool().with_extension("away");
+    std::fs::rename(world.spool(), &away).unwrap();
+    std::fs::write(world.spool(), b"not a folder").unwrap();
+    for _ in 0..3 {
+        let refused = store.record(Arc::new(entry(2, 2))).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+    }
+    assert_eq!(store.grade(batch(2).grade(0)).await.unwrap(), None, "what was refused is not seen");
+
+    std::fs::remove_file(world.spool()).unwrap();
+    let after = entry(3, 2);
+    record(&store, after.clone()).await;
+    assert!(holds(&store, &before).await && holds(&store, &after).await);
+    assert!(world.try_open().await.is_err(), "the new folder is locked as the old one was");
+    store.close().await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 4);
+}
+
+#[tokio::test]
+async fn a_closed_store_takes_nothing_and_closes_twice() {
+    let world = World::new();
+    let store = world.open().await;
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    let refused = store.record(Arc::new(entry(1, 1))).await.unwrap_err();
+    assert!(refused.to_string().contains("closed"));
+}
+
+#[tokio::test]
+async fn closing_gives_up_on_a_database_that_stays_away_and_loses_nothing() {
+    let mut world = World::new();
+    world.options.close_timeout = Duration::ZERO;
+    let store = world.open().await;
+    let lock = world.lock_database().await;
+    let entry = entry(1, 2);
+    record(&store, entry.clone()).await;
+    let refused = store.close().await.unwrap_err();
+    assert!(refused.to_string().contains("follow at the next start"));
+    drop((store, lock));
+
+    let store = world.open().await;
+    assert!(holds(&store, &entry).await);
+}
+
+#[tokio::test]
+async fn an_entry_that_contradicts_itself_is_refused() {
+    let world = World::new();
+    let store = world.open().await;
+    let mut other_run = entry(1, 2);
+    other_run.grades[1].run = Some("other".into());
+    let mut other_id = entry(1, 2);
+    other_id.grades[1].grade = batch(2).grade(1);
+    let mut twice = entry(1, 2);
+    twice.grades.push(twice.grades[0].clone());
+    for entry in [other_run, other_id, twice] {
+        let refused = store.record(Arc::new(entry)).await;
+        assert!(matches!(refused, Err(StoreError::Inconsistent(_))));
+    }
+    let backwards = {
+        let mut entry = part(1, 0, 3);
+        entry.grades.reverse();
+        entry
+    };
+    record(&store, backwards).await;
+    assert_eq!(all(&store, &GradeFilter::default(), 10).await.len(), 3);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_url_of_no_known_database_is_an_error_that_says_what_to_write() {
+    let world = World::new();
+    let options = StoreOptions::new("mysql://somewhere");
+    let refused = DurableStore::open(&options, world.clock.clone()).await.err().unwrap();
+    assert!(refused.to_string().contains("`sqlite://PATH`"));
+}
+
+#[tokio::test]
+async fn grades_are_neither_changed_nor_deleted_outside_of_retention() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 2)).await;
+    store.close().await.unwrap();
+    for sql in ["update grades set score = 1", "delete from grades"] {
+        let refused = world.execute(sql).await.unwrap_err();
+        assert!(refused.to_string().contains("grades are append-only"));
+    }
+    world.execute("insert into retention values (1); delete from grades; delete from retention").await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 0);
+}
