@@ -42,25 +42,23 @@ pub(super) fn last(text: &str) -> Option<Found<'_>> {
         let answer = content(text, source, &frames[index + 1..], frame.escaped);
         if !is_placeholder(&answer) {
             sources.push(source);
-            members.push(Member {
-                start: frame.start,
-                end,
-                text: answer,
-            });
+            members.push(Member { start: frame.start, end, text: answer });
         }
     }
     let series = series::last(text, &members)?;
     let single = series.distinct == 1;
     let last = members.len() - 1;
     Some(Found {
-        source: if single {
-            sources[last]
-        } else {
-            &text[members[series.first].start..members[last].end]
-        },
+        source: if single { sources[last] } else { &text[members[series.first].start..members[last].end] },
         text: series.text,
         rule: if single { Rule::Boxed } else { Rule::BoxedList },
     })
+}
+
+/// What stands before the first box of `text` that is never closed: what such a box holds was not finished and is no answer.
+pub(super) fn before_unclosed(text: &str) -> &str {
+    let open = frames(text).into_iter().find(|frame| frame.close.is_none());
+    open.map_or(text, |frame| &text[..frame.start])
 }
 
 /// All box commands of `text` in their order, each with the brace that closes it.
@@ -105,28 +103,18 @@ fn frames(text: &str) -> Vec<Frame> {
 
 /// Braces before the first command cannot close a box, so reading starts there.
 fn first_command(text: &str) -> usize {
-    COMMANDS
-        .iter()
-        .chain(&["oxed"])
-        .filter_map(|name| text.find(name))
-        .min()
-        .map_or(text.len(), |at| {
-            let head = text[..at].trim_end_matches(['\\', '\u{8}', 'b']);
-            head.len()
-        })
+    COMMANDS.iter().chain(&["oxed"]).filter_map(|name| text.find(name)).min().map_or(text.len(), |at| {
+        let head = text[..at].trim_end_matches(['\\', '\u{8}', 'b']);
+        head.len()
+    })
 }
 
 /// First byte after the name of a box command whose backslashes stand at `at..head`.
 fn command_end(bytes: &[u8], at: usize, head: usize) -> Option<usize> {
     let name_end = if bytes[at] == 0x08 {
-        bytes[at + 1..]
-            .starts_with(b"oxed")
-            .then_some(at + 1 + "oxed".len())
+        bytes[at + 1..].starts_with(b"oxed").then_some(at + 1 + "oxed".len())
     } else {
-        COMMANDS
-            .iter()
-            .find(|name| bytes[head..].starts_with(name.as_bytes()))
-            .map(|name| head + name.len())
+        COMMANDS.iter().find(|name| bytes[head..].starts_with(name.as_bytes())).map(|name| head + name.len())
     }?;
     let letter = bytes.get(name_end).is_some_and(u8::is_ascii_alphabetic);
     (!letter).then_some(name_end)
@@ -146,24 +134,14 @@ fn push_frame(
     let inner = after + blank;
     if text[inner..].starts_with('{') {
         open.push(frames.len());
-        frames.push(Frame {
-            start,
-            inner: inner + 1,
-            close: None,
-            escaped,
-        });
+        frames.push(Frame { start, inner: inner + 1, close: None, escaped });
         return inner + 1;
     }
     let Some(length) = bare_length(&text[inner..]) else {
         return inner;
     };
     let end = inner + length;
-    frames.push(Frame {
-        start,
-        inner,
-        close: Some((end, end)),
-        escaped,
-    });
+    frames.push(Frame { start, inner, close: Some((end, end)), escaped });
     end
 }
 
@@ -190,14 +168,9 @@ fn bare_length(rest: &str) -> Option<usize> {
             _ => {}
         }
     }
-    let answer =
-        rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
+    let answer = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
     let mention = answer.len() > 1 && answer.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let boxes = COMMANDS.iter().any(|name| {
-        answer
-            .strip_prefix('\\')
-            .is_some_and(|a| a.starts_with(name))
-    });
+    let boxes = COMMANDS.iter().any(|name| answer.strip_prefix('\\').is_some_and(|a| a.starts_with(name)));
     let starts = answer.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c));
     (starts && depth == 0 && !mention && !boxes).then_some(answer.len())
 }
@@ -277,9 +250,7 @@ fn doubled(text: &str) -> bool {
 fn lone_dollars(text: &str) -> Option<usize> {
     text.contains('$').then(|| {
         let bytes = text.as_bytes();
-        (0..bytes.len())
-            .filter(|at| bytes[*at] == b'$' && (*at == 0 || bytes[*at - 1] != b'\\'))
-            .count()
+        (0..bytes.len()).filter(|at| bytes[*at] == b'$' && (*at == 0 || bytes[*at - 1] != b'\\')).count()
     })
 }
 
@@ -327,19 +298,13 @@ mod tests {
 
     #[test]
     fn the_last_box_counts() {
-        assert_eq!(
-            single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."),
-            "8"
-        );
+        assert_eq!(single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."), "8");
         assert_eq!(single(r"\boxed{3} and then \boxed{4"), "3");
     }
 
     #[test]
     fn braces_nest_and_escaped_braces_do_not() {
-        assert_eq!(
-            single(r"$\boxed{\frac{1}{\sqrt{2}}}$"),
-            r"\frac{1}{\sqrt{2}}"
-        );
+        assert_eq!(single(r"$\boxed{\frac{1}{\sqrt{2}}}$"), r"\frac{1}{\sqrt{2}}");
         assert_eq!(single(r"\boxed{\{1,2\}}"), r"\{1,2\}");
         assert_eq!(single(r"{{ \boxed{5} }"), "5");
     }
@@ -355,14 +320,7 @@ mod tests {
 
     #[test]
     fn a_box_that_is_open_empty_or_a_placeholder_is_no_answer() {
-        for text in [
-            r"\boxed{3",
-            r"\boxed{}",
-            r"\boxed{ }",
-            r"\boxed{...}",
-            r"\boxed{\ldots}",
-            r"\boxed",
-        ] {
+        for text in [r"\boxed{3", r"\boxed{}", r"\boxed{ }", r"\boxed{...}", r"\boxed{\ldots}", r"\boxed"] {
             assert_eq!(answer(text), None, "{text}");
         }
         assert_eq!(single(r"\boxed{5} as asked: \boxed{}"), "5");
@@ -378,34 +336,19 @@ mod tests {
     #[test]
     fn doubled_backslashes_are_undone_where_all_are_doubled() {
         assert_eq!(single(r"\\boxed{\\frac{1}{2}}"), r"\frac{1}{2}");
-        assert_eq!(
-            single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"),
-            r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"
-        );
+        assert_eq!(single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"), r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}");
     }
 
     #[test]
     fn joined_boxes_are_a_list_that_keeps_its_joiner() {
         assert_eq!(list(r"\boxed{5} or \boxed{6} or \boxed{7}"), "5 or 6 or 7");
-        assert_eq!(
-            list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."),
-            "1, 2 and 3"
-        );
-        assert_eq!(
-            list(r"\boxed{1} \quad \text{and} \quad \boxed{2}"),
-            "1 and 2"
-        );
+        assert_eq!(list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."), "1, 2 and 3");
+        assert_eq!(list(r"\boxed{1} \quad \text{and} \quad \boxed{2}"), "1 and 2");
         for joiner in ["或", "ou", "oder", "o", "或者"] {
-            assert_eq!(
-                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
-                "1 or 2"
-            );
+            assert_eq!(list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")), "1 or 2");
         }
         for joiner in ["和", "et", "und", "y"] {
-            assert_eq!(
-                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
-                "1 and 2"
-            );
+            assert_eq!(list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")), "1 and 2");
         }
     }
 
@@ -418,14 +361,8 @@ mod tests {
 
     #[test]
     fn names_before_joined_boxes_go_with_them() {
-        assert_eq!(
-            list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"),
-            "p = 2 and q = 3"
-        );
-        assert_eq!(
-            single(r"so p is \boxed{2} and the length is \boxed{3}"),
-            "3"
-        );
+        assert_eq!(list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"), "p = 2 and q = 3");
+        assert_eq!(single(r"so p is \boxed{2} and the length is \boxed{3}"), "3");
     }
 
     #[test]

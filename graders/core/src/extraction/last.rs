@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use super::maths_spans::{self, Span};
-use super::phrases::{self, lower};
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
@@ -13,31 +12,33 @@ use super::{Found, Rule, emphasis};
 /// Most words a text has that is an answer in words.
 const MOST_WORDS: usize = 4;
 
-/// Words that open a clause about a value already named: "there are 12, *which* is 3 more than 9".
-const SUBORDINATES: &[&str] = &[
-    "which", "because", "since", "where", "whereas", "weil", "denn", "car", "porque", "puisque",
-    "who",
-];
-
 /// The answer a text comes to.
 pub(super) fn conclusion(text: &str) -> Option<Found<'_>> {
     expression(text)
         .or_else(|| {
-            paragraphs(text).into_iter().rev().find_map(|paragraph| {
-                bold(paragraph)
-                    .or_else(|| display(paragraph))
-                    .or_else(|| last_value(paragraph))
-            })
+            paragraphs(text)
+                .into_iter()
+                .rev()
+                .find_map(|paragraph| bold(paragraph).or_else(|| display(paragraph)).or_else(|| last_value(paragraph)))
         })
         .or_else(|| few_words(text))
 }
 
 /// The whole text, where it is nothing but an expression.
 fn expression(text: &str) -> Option<Found<'_>> {
-    let whole = tidy(text);
+    let whole = text.trim();
+    let closed = whole.strip_suffix(['.', '。']).unwrap_or(whole);
+    if let [span] = maths_spans::spans(closed).as_slice()
+        && span.start == 0
+        && span.end == closed.len()
+    {
+        let (text, source) = display_answer(&closed[span.inner_start..span.inner_end])?;
+        return Some(Found { text, source, rule: Rule::Whole });
+    }
     if whole.contains('\n') {
         return None;
     }
+    let whole = tidy(whole);
     let line = Line::read(whole);
     let end = line.tokens.len() - usize::from(line.tokens.last()?.kind == Kind::Stop);
     if end > 0
@@ -47,12 +48,9 @@ fn expression(text: &str) -> Option<Found<'_>> {
         && run.end == end
         && run.strong
     {
-        let (text, source) = runs::text(&line, 0, end);
-        return Some(Found {
-            text,
-            source,
-            rule: Rule::Whole,
-        });
+        let (first, end) = runs::without_brackets(&line, 0, end);
+        let (text, source) = runs::text(&line, first, end);
+        return Some(Found { text, source, rule: Rule::Whole });
     }
     // Written without blanks, and with a relation in it, a text is a formula even where its words are glued to it.
     let formula = !whole.contains(char::is_whitespace)
@@ -63,18 +61,12 @@ fn expression(text: &str) -> Option<Found<'_>> {
 }
 
 fn longest_word(text: &str) -> usize {
-    text.split(|c: char| !c.is_alphabetic())
-        .map(|word| word.chars().count())
-        .max()
-        .unwrap_or_default()
+    text.split(|c: char| !c.is_alphabetic()).map(|word| word.chars().count()).max().unwrap_or_default()
 }
 
 /// Blocks of `text` parted by blank lines; display maths is never parted.
 fn paragraphs(text: &str) -> Vec<&str> {
-    let displays: Vec<Span> = maths_spans::spans(text)
-        .into_iter()
-        .filter(|span| span.display)
-        .collect();
+    let displays: Vec<Span> = maths_spans::spans(text).into_iter().filter(|span| span.display).collect();
     let mut next_display = displays.iter().peekable();
     let mut blocks = Vec::new();
     let mut start = 0;
@@ -96,75 +88,47 @@ fn paragraphs(text: &str) -> Vec<&str> {
 
 /// The last bold value of a paragraph.
 fn bold(paragraph: &str) -> Option<Found<'_>> {
-    emphasis::bold(paragraph)
-        .into_iter()
-        .rev()
-        .find_map(|bold| {
-            let found = last_value(bold)?;
-            Some(Found {
-                rule: Rule::Bold,
-                ..found
-            })
-        })
+    emphasis::bold(paragraph).into_iter().rev().find_map(|bold| {
+        let found = last_value(bold)?;
+        Some(Found { rule: Rule::Bold, ..found })
+    })
 }
 
 /// Display maths at the end of a paragraph, unless a conclusion in words follows it.
 fn display(paragraph: &str) -> Option<Found<'_>> {
-    let span = maths_spans::spans(paragraph)
-        .into_iter()
-        .rfind(|span| span.display)?;
+    let span = maths_spans::spans(paragraph).into_iter().rfind(|span| span.display)?;
     let after = &paragraph[span.end..];
     let line = Line::read(after);
-    let concludes = line
-        .tokens
-        .iter()
-        .any(|token| token.kind == Kind::Word && is_conclusion(&after[token.start..token.end]));
+    let concludes = line.tokens.iter().any(|token| token.kind == Kind::Word && token.roles.conclusion());
     if concludes && runs::runs(&line).iter().any(|run| run.strong) {
         return None;
     }
     let (text, source) = display_answer(&paragraph[span.inner_start..span.inner_end])?;
-    Some(Found {
-        text,
-        source,
-        rule: Rule::DisplayMath,
-    })
+    Some(Found { text, source, rule: Rule::DisplayMath })
 }
 
 /// Display maths as one answer: of several lines the right side of the last, or all of them where each is an equation.
 pub(super) fn display_answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
     let inner = only_environment(tidy(inner));
-    if !inner
-        .chars()
-        .any(|c| c.is_alphanumeric() || c == '∞' || c == '∅')
-    {
+    if !inner.chars().any(|c| c.is_alphanumeric() || c == '∞' || c == '∅') {
         return None;
     }
     // Line breaks inside another environment belong to it.
     if inner.contains("\\begin") || !(inner.contains("\\\\") || inner.contains('&')) {
         return Some((Cow::Borrowed(inner), inner));
     }
-    let rows: Vec<&str> = inner
-        .split("\\\\")
-        .map(tidy)
-        .filter(|row| !row.is_empty())
-        .collect();
+    let rows: Vec<&str> = inner.split("\\\\").map(tidy).filter(|row| !row.is_empty()).collect();
     let last = rows.last()?;
     let bare = last.trim_start_matches(['&', ' ']);
     if let Some(right) = bare.strip_prefix('=') {
         let right = tidy(right.trim_start_matches(['&', ' ']));
         return Some((without_ampersands(right), right));
     }
-    let equations = rows
-        .iter()
-        .all(|row| row.contains('=') && !row.trim_start_matches(['&', ' ']).starts_with('='));
+    let equations = rows.iter().all(|row| row.contains('=') && !row.trim_start_matches(['&', ' ']).starts_with('='));
     if rows.len() == 1 || !equations {
         return Some((without_ampersands(last), last));
     }
-    let list = rows
-        .iter()
-        .map(|row| without_ampersands(row))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let list = rows.iter().map(|row| without_ampersands(row)).collect::<Vec<_>>().join(", ");
     Some((Cow::Owned(list), inner))
 }
 
@@ -179,63 +143,34 @@ fn only_environment(inner: &str) -> &str {
 }
 
 fn without_ampersands(row: &str) -> Cow<'_, str> {
-    if row.contains('&') {
-        Cow::Owned(row.replace("\\&", "&").replace('&', ""))
-    } else {
-        Cow::Borrowed(row)
-    }
+    if row.contains('&') { Cow::Owned(row.replace("\\&", "&").replace('&', "")) } else { Cow::Borrowed(row) }
 }
 
 /// The value a paragraph ends with.
 fn last_value(paragraph: &str) -> Option<Found<'_>> {
     let line = Line::read(paragraph);
-    let runs: Vec<Run> = runs::runs(&line)
-        .into_iter()
-        .filter(|run| run.strong)
-        .collect();
+    let runs: Vec<Run> = runs::runs(&line).into_iter().filter(|run| run.strong).collect();
     let last = *runs.last()?;
     let run = in_main_clause(&line, &runs).unwrap_or(last);
     let (first, end) = settled(&line, run);
+    let end = runs::without_count(&line, first, end);
+    let (first, end) = runs::without_brackets(&line, first, end);
     let (text, source) = runs::text(&line, first, end);
-    let number = line.tokens[first..end].iter().all(|token| {
-        !matches!(
-            token.kind,
-            Kind::Maths | Kind::Command | Kind::Name | Kind::Relation | Kind::Open
-        )
-    });
-    Some(Found {
-        text,
-        source,
-        rule: if number {
-            Rule::LastNumber
-        } else {
-            Rule::LastExpression
-        },
-    })
+    let number = line.tokens[first..end]
+        .iter()
+        .all(|token| !matches!(token.kind, Kind::Maths | Kind::Command | Kind::Name | Kind::Relation | Kind::Open));
+    Some(Found { text, source, rule: if number { Rule::LastNumber } else { Rule::LastExpression } })
 }
 
 /// The last value of the last sentence that stands before a subordinate clause about it.
 fn in_main_clause(line: &Line<'_>, runs: &[Run]) -> Option<Run> {
     let last = runs.last()?;
-    let start = (0..last.first)
-        .rev()
-        .find(|at| line.tokens[*at].kind == Kind::Stop)
-        .map_or(0, |stop| stop + 1);
+    let start = (0..last.first).rev().find(|at| line.tokens[*at].kind == Kind::Stop).map_or(0, |stop| stop + 1);
     let word = |at: &usize| line.tokens[*at].kind == Kind::Word;
-    let start = (start..last.first)
-        .rev()
-        .filter(word)
-        .find(|at| is_conclusion(line.str(*at)))
-        .unwrap_or(start);
+    let start = (start..last.first).rev().filter(word).find(|at| line.roles(*at).conclusion()).unwrap_or(start);
     let first = runs.iter().find(|run| run.first >= start)?;
-    let clause = (first.end..last.first)
-        .filter(word)
-        .find(|at| SUBORDINATES.contains(&&*lower(line.str(*at))))?;
+    let clause = (first.end..last.first).filter(word).find(|at| line.roles(*at).subordinate())?;
     runs.iter().rfind(|run| run.end <= clause).copied()
-}
-
-fn is_conclusion(word: &str) -> bool {
-    phrases::is_conclusion(word)
 }
 
 /// What of a run in prose is the answer: the right side of a chain of numbers, the last of two values a comma happens to part.
@@ -251,19 +186,14 @@ fn settled(line: &Line<'_>, run: Run) -> (usize, usize) {
             Kind::Close => depth = depth.saturating_sub(1),
             Kind::Relation if depth == 0 => relations.push(at),
             Kind::Separator if depth == 0 => commas.push(at),
-            Kind::Word | Kind::Name if depth == 0 => {
-                joined |= runs::joined(line, first, at).is_some()
-            }
+            Kind::Word | Kind::Name if depth == 0 => joined |= runs::joined(line, first, at).is_some(),
             _ => {}
         }
     }
     if !joined
         && let [comma] = commas.as_slice()
         && !introduces_list(line, first)
-        && (line.tokens[*comma + 1..end]
-            .iter()
-            .any(|token| token.kind == Kind::Word)
-            || follows_prose(line, end))
+        && (line.tokens[*comma + 1..end].iter().any(|token| token.kind == Kind::Word) || follows_prose(line, end))
     {
         first = comma + 1;
         relations.retain(|at| *at > first);
@@ -272,32 +202,24 @@ fn settled(line: &Line<'_>, run: Run) -> (usize, usize) {
     if joined || !commas.is_empty() {
         return (first, end);
     }
-    let equalities = relations
-        .iter()
-        .all(|at| matches!(line.str(*at), "=" | "≈" | "\\approx" | "＝" | "=="));
+    let equalities = relations.iter().all(|at| matches!(line.str(*at), "=" | "≈" | "\\approx" | "＝" | "=="));
     let Some(last) = relations.last().filter(|_| equalities) else {
         return (first, end);
     };
     let symbolic = line.tokens[first..relations[0]]
         .iter()
         .any(|token| matches!(token.kind, Kind::Name | Kind::Maths | Kind::Command));
-    if relations.len() == 1 && symbolic {
-        (first, end)
-    } else {
-        (last + 1, end)
-    }
+    if relations.len() == 1 && symbolic { (first, end) } else { (last + 1, end) }
 }
 
 /// Whether the word or mark before a run announces a list: "the roots are 2, 3".
 fn introduces_list(line: &Line<'_>, first: usize) -> bool {
-    first
-        .checked_sub(1)
-        .is_none_or(|before| match line.tokens[before].kind {
-            Kind::Word => phrases::is_verb(line.str(before)),
-            Kind::Relation | Kind::Stop => true,
-            Kind::Other => line.str(before) == ":",
-            _ => false,
-        })
+    first.checked_sub(1).is_none_or(|before| match line.tokens[before].kind {
+        Kind::Word => line.roles(before).verb(),
+        Kind::Relation | Kind::Stop => true,
+        Kind::Other => line.str(before) == ":",
+        _ => false,
+    })
 }
 
 /// Whether the sentence goes on after a run.
@@ -312,15 +234,10 @@ fn few_words(text: &str) -> Option<Found<'_>> {
         .split_whitespace()
         .take(MOST_WORDS + 1)
         .map(|word| {
-            let wide = word
-                .chars()
-                .filter(|c| *c >= '\u{2e80}')
-                .take(2 * MOST_WORDS + 1)
-                .count();
+            let wide = word.chars().filter(|c| *c >= '\u{2e80}').take(2 * MOST_WORDS + 1).count();
             if wide > 0 { wide.div_ceil(2) } else { 1 }
         })
         .sum();
     let says = whole.contains(char::is_alphanumeric);
-    (says && words <= MOST_WORDS && !whole.contains(['\n', '$', '\\', '<']))
-        .then(|| Found::slice(whole, Rule::Whole))
+    (says && words <= MOST_WORDS && !whole.contains(['\n', '$', '\\', '<'])).then(|| Found::slice(whole, Rule::Whole))
 }

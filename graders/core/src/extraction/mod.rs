@@ -28,6 +28,7 @@ mod stated;
 mod tags;
 mod tokens;
 mod trim;
+mod words;
 
 #[cfg(test)]
 mod laws;
@@ -128,11 +129,7 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     /// A slice of the completion that is the answer as it stands.
     fn slice(source: &'a str, rule: Rule) -> Self {
-        Self {
-            text: Cow::Borrowed(source),
-            source,
-            rule,
-        }
+        Self { text: Cow::Borrowed(source), source, rule }
     }
 }
 
@@ -149,10 +146,7 @@ impl<'a> Found<'a> {
 /// ```
 #[must_use]
 pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
-    let parts: Vec<&str> = reasoning::visible(text, options.think_open)
-        .into_iter()
-        .map(|range| &text[range])
-        .collect();
+    let parts: Vec<&str> = reasoning::visible(text, options.think_open).into_iter().map(|range| &text[range]).collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
         Mode::Boxed => last_of(&parts, boxed::last),
@@ -161,16 +155,16 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
     if found.text.is_empty() {
         return None;
     }
-    Some(Extracted {
-        span: place(text, found.source),
-        text: found.text,
-        rule: found.rule,
-    })
+    Some(Extracted { span: place(text, found.source), text: found.text, rule: found.rule })
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
-    last_of(parts, boxed::last)
-        .or_else(|| last_of(parts, |part| tags::last(part, options)))
+    if let Some(found) = last_of(parts, boxed::last) {
+        return Some(found);
+    }
+    let parts: Vec<&str> = parts.iter().map(|part| boxed::before_unclosed(part)).collect();
+    let parts = parts.as_slice();
+    last_of(parts, |part| tags::last(part, options))
         .or_else(|| last_of(parts, |part| tags::hashes(part, options)))
         .or_else(|| last_of(parts, |part| stated::last(part, options)))
         .or_else(|| {
@@ -181,10 +175,7 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
 }
 
 /// Asks each visible part, the last one first.
-fn last_of<'a>(
-    parts: &[&'a str],
-    rule: impl Fn(&'a str) -> Option<Found<'a>>,
-) -> Option<Found<'a>> {
+fn last_of<'a>(parts: &[&'a str], rule: impl Fn(&'a str) -> Option<Found<'a>>) -> Option<Found<'a>> {
     parts.iter().rev().find_map(|part| rule(part))
 }
 

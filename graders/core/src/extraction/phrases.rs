@@ -1,48 +1,28 @@
-//! The words that say where an answer is, by language, in one table. Scans nothing: scanners ask it about a word.
-
-/// What stands between two answers of one list. The order says which wins where several stand there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Joiner {
-    Comma,
-    Equals,
-    And,
-    Or,
-}
-
-impl Joiner {
-    /// How a list spells it, whatever the language of the text.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Comma => ", ",
-            Self::Equals => " = ",
-            Self::And => " and ",
-            Self::Or => " or ",
-        }
-    }
-}
+//! The words that say where an answer is, by language, in one table. Scans nothing and decides nothing: [`words`](super::words)
+//! looks a word up in it.
 
 /// Words of one language. All are lower case; a blank matches any blank space.
 pub(super) struct Language {
     /// Code and English name, as a task may give them.
-    names: &'static [&'static str],
+    pub(super) names: &'static [&'static str],
     /// What an answer is called: "the *answer* is 5", "*答案*：5".
-    answer: &'static [&'static str],
+    pub(super) answer: &'static [&'static str],
     /// The same, too short to be safe unless the language is known: "*R*: 5".
-    answer_if_known: &'static [&'static str],
+    pub(super) answer_if_known: &'static [&'static str],
     /// Verbs between the name and the value: "the answer *is* 5".
-    verb: &'static [&'static str],
+    pub(super) verb: &'static [&'static str],
     /// Words that may stand between name and verb: "the answer *to the question* is 5".
-    between: &'static [&'static str],
+    pub(super) between: &'static [&'static str],
     /// Words before a value that are no part of it: "is *approximately* 5".
-    before_value: &'static [&'static str],
+    pub(super) before_value: &'static [&'static str],
     /// Words that open a conclusion, or name it: "*therefore* …", "the *result* …".
-    conclusion: &'static [&'static str],
+    pub(super) conclusion: &'static [&'static str],
     /// "It is *not* B."
-    not: &'static [&'static str],
-    and: &'static [&'static str],
-    or: &'static [&'static str],
+    pub(super) not: &'static [&'static str],
+    pub(super) and: &'static [&'static str],
+    pub(super) or: &'static [&'static str],
     /// Words that follow a number and are not its unit: "5 *because* …".
-    no_unit: &'static [&'static str],
+    pub(super) no_unit: &'static [&'static str],
 }
 
 pub(super) const LANGUAGES: &[Language] = &[
@@ -246,21 +226,9 @@ pub(super) const LANGUAGES: &[Language] = &[
         names: &["zh", "chinese"],
         answer: &["答案", "答", "正确选项"],
         answer_if_known: &[],
-        verb: &[
-            "是",
-            "为",
-            "為",
-            "等于",
-            "等於",
-            "应该是",
-            "应为",
-            "就是",
-            "即",
-        ],
+        verb: &["是", "为", "為", "等于", "等於", "应该是", "应为", "就是", "即"],
         between: &["应该", "應該", "应", "應", "也", "就"],
-        before_value: &[
-            "是", "为", "為", "选", "選", "选项", "約", "约", "大约", "等于",
-        ],
+        before_value: &["是", "为", "為", "选", "選", "选项", "約", "约", "大约", "等于"],
         conclusion: &["所以", "因此", "故", "从而", "综上", "总共", "一共", "共"],
         not: &["不是", "不", "非", "没有", "并非"],
         and: &["和", "与", "與", "以及", "及"],
@@ -272,10 +240,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         answer: &["réponse", "réponses", "reponse"],
         answer_if_known: &["r"],
         verb: &["est", "sont", "vaut", "égale", "sera"],
-        between: &[
-            "à", "finale", "correcte", "exacte", "de", "pour", "doit", "serait", "donc", "bonne",
-            "attendue",
-        ],
+        between: &["à", "finale", "correcte", "exacte", "de", "pour", "doit", "serait", "donc", "bonne", "attendue"],
         before_value: &[
             "est",
             "donc",
@@ -292,21 +257,14 @@ pub(super) const LANGUAGES: &[Language] = &[
             "la",
             "lettre",
         ],
-        conclusion: &[
-            "donc",
-            "ainsi",
-            "finalement",
-            "résultat",
-            "conclusion",
-            "total",
-        ],
+        conclusion: &["donc", "ainsi", "finalement", "résultat", "conclusion", "total"],
         not: &["non", "pas", "ne", "n'est", "ni"],
         and: &["et"],
         or: &["ou"],
         no_unit: &[
-            "est", "sont", "de", "des", "du", "le", "la", "les", "un", "une", "à", "pour", "par",
-            "que", "qui", "donc", "car", "mais", "avec", "dans", "en", "il", "elle", "sur", "fois",
-            "ans,", "chacun", "au", "aux", "ce", "cette", "si", "alors", "plus", "moins", "ne",
+            "est", "sont", "de", "des", "du", "le", "la", "les", "un", "une", "à", "pour", "par", "que", "qui", "donc",
+            "car", "mais", "avec", "dans", "en", "il", "elle", "sur", "fois", "ans,", "chacun", "au", "aux", "ce",
+            "cette", "si", "alors", "plus", "moins", "ne",
         ],
     },
     Language {
@@ -314,31 +272,9 @@ pub(super) const LANGUAGES: &[Language] = &[
         answer: &["antwort", "antworten", "endantwort", "endergebnis"],
         answer_if_known: &["a"],
         verb: &["ist", "sind", "lautet", "beträgt", "wäre"],
-        between: &[
-            "auf", "zu", "für", "der", "die", "lautet", "also", "somit", "daher",
-        ],
-        before_value: &[
-            "ist",
-            "also",
-            "somit",
-            "daher",
-            "etwa",
-            "ungefähr",
-            "genau",
-            "gleich",
-            "sicher",
-            "option",
-        ],
-        conclusion: &[
-            "also",
-            "daher",
-            "somit",
-            "folglich",
-            "deshalb",
-            "insgesamt",
-            "ergebnis",
-            "lösung",
-        ],
+        between: &["auf", "zu", "für", "der", "die", "lautet", "also", "somit", "daher"],
+        before_value: &["ist", "also", "somit", "daher", "etwa", "ungefähr", "genau", "gleich", "sicher", "option"],
+        conclusion: &["also", "daher", "somit", "folglich", "deshalb", "insgesamt", "ergebnis", "lösung"],
         not: &["nicht", "kein", "keine", "weder", "nie"],
         and: &["und"],
         or: &["oder"],
@@ -384,9 +320,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         answer: &["respuesta", "respuestas"],
         answer_if_known: &["r", "a"],
         verb: &["es", "son", "sería", "será", "vale"],
-        between: &[
-            "a", "final", "correcta", "de", "para", "debe", "por", "en", "entonces",
-        ],
+        between: &["a", "final", "correcta", "de", "para", "debe", "por", "en", "entonces"],
         before_value: &[
             "es",
             "ser",
@@ -400,23 +334,13 @@ pub(super) const LANGUAGES: &[Language] = &[
             "opción",
             "claramente",
         ],
-        conclusion: &[
-            "entonces",
-            "luego",
-            "tanto",
-            "así",
-            "finalmente",
-            "resultado",
-            "solución",
-            "total",
-        ],
+        conclusion: &["entonces", "luego", "tanto", "así", "finalmente", "resultado", "solución", "total"],
         not: &["no", "ni", "nunca"],
         and: &["y", "e"],
         or: &["o", "u"],
         no_unit: &[
-            "es", "son", "de", "del", "el", "la", "los", "las", "un", "una", "por", "para", "que",
-            "pero", "con", "en", "porque", "cada", "más", "menos", "si", "entonces", "al", "se",
-            "y", "o", "e", "u",
+            "es", "son", "de", "del", "el", "la", "los", "las", "un", "una", "por", "para", "que", "pero", "con", "en",
+            "porque", "cada", "más", "menos", "si", "entonces", "al", "se", "y", "o", "e", "u",
         ],
     },
     Language {
@@ -425,58 +349,25 @@ pub(super) const LANGUAGES: &[Language] = &[
         answer_if_known: &["r"],
         verb: &["é", "são", "seria", "será", "vale"],
         between: &["final", "correta", "de", "para", "à", "deve", "portanto"],
-        before_value: &[
-            "é",
-            "ser",
-            "de",
-            "igual",
-            "a",
-            "aproximadamente",
-            "exatamente",
-            "então",
-            "opção",
-        ],
+        before_value: &["é", "ser", "de", "igual", "a", "aproximadamente", "exatamente", "então", "opção"],
         conclusion: &["portanto", "logo", "assim", "então", "resultado", "total"],
         not: &["não", "nem", "nunca"],
         and: &["e"],
         or: &["ou"],
-        no_unit: &[
-            "é", "são", "do", "da", "dos", "das", "um", "uma", "que", "mas", "com", "em", "mais",
-            "cada",
-        ],
+        no_unit: &["é", "são", "do", "da", "dos", "das", "um", "uma", "que", "mas", "com", "em", "mais", "cada"],
     },
     Language {
         names: &["it", "italian"],
         answer: &["risposta", "risposte"],
         answer_if_known: &["r"],
         verb: &["è", "sono", "sarebbe", "sarà"],
-        between: &[
-            "finale", "corretta", "a", "di", "per", "alla", "deve", "quindi",
-        ],
-        before_value: &[
-            "è",
-            "di",
-            "circa",
-            "esattamente",
-            "quindi",
-            "pari",
-            "a",
-            "opzione",
-        ],
-        conclusion: &[
-            "quindi",
-            "pertanto",
-            "dunque",
-            "perciò",
-            "risultato",
-            "totale",
-        ],
+        between: &["finale", "corretta", "a", "di", "per", "alla", "deve", "quindi"],
+        before_value: &["è", "di", "circa", "esattamente", "quindi", "pari", "a", "opzione"],
+        conclusion: &["quindi", "pertanto", "dunque", "perciò", "risultato", "totale"],
         not: &["non", "né", "mai"],
         and: &["e", "ed"],
         or: &["o", "oppure"],
-        no_unit: &[
-            "è", "sono", "di", "del", "il", "lo", "gli", "che", "ma", "con", "più", "meno", "per",
-        ],
+        no_unit: &["è", "sono", "di", "del", "il", "lo", "gli", "che", "ma", "con", "più", "meno", "per"],
     },
     Language {
         names: &["ru", "russian"],
@@ -489,21 +380,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["не", "нет", "ни"],
         and: &["и"],
         or: &["или"],
-        no_unit: &[
-            "и",
-            "или",
-            "так",
-            "потому",
-            "что",
-            "но",
-            "для",
-            "на",
-            "в",
-            "с",
-            "из",
-            "по",
-            "это",
-        ],
+        no_unit: &["и", "или", "так", "потому", "что", "но", "для", "на", "в", "с", "из", "по", "это"],
     },
     Language {
         names: &["ar", "arabic"],
@@ -608,90 +485,44 @@ pub(super) const ANNOUNCES: &[&str] = &[
 
 /// Words whose number counts and names, and does not answer: "step 3".
 pub(super) const NUMBERED: &[&str] = &[
-    "step", "steps", "part", "case", "question", "problem", "example", "figure", "equation",
-    "exercise", "eq", "method", "étape", "schritt", "paso", "passo", "第", "步骤", "方程",
+    "step", "steps", "part", "case", "question", "problem", "example", "figure", "equation", "exercise", "eq",
+    "method", "étape", "schritt", "paso", "passo", "第", "步骤", "方程",
 ];
 
 /// First words of units of more than one word: "square metres", "million dollars".
-pub(super) const UNIT_PREFIXES: &[&str] = &[
-    "square", "cubic", "sq", "cu", "us", "hundred", "thousand", "million", "billion", "trillion",
-    "light", "fluid",
+pub(super) const UNIT_PREFIXES: &[&str] =
+    &["square", "cubic", "sq", "cu", "us", "hundred", "thousand", "million", "billion", "trillion", "light", "fluid"];
+
+/// Units as words or signs. Other words after a number count things, and are left off its value.
+pub(super) const UNITS: &[&str] = &[
+    "m", "cm", "mm", "km", "nm", "dm", "ft", "foot", "feet", "inch", "inches", "yd", "yard", "yards", "mile", "miles",
+    "mi", "g", "kg", "mg", "lb", "lbs", "pound", "pounds", "oz", "ounce", "ounces", "ton", "tons", "tonne", "tonnes",
+    "s", "sec", "secs", "second", "seconds", "ms", "min", "mins", "minute", "minutes", "h", "hr", "hrs", "hour",
+    "hours", "day", "days", "week", "weeks", "month", "months", "year", "years", "degree", "degrees", "deg", "rad",
+    "radian", "radians", "percent", "dollar", "dollars", "cent", "cents", "euro", "euros", "yen", "yuan", "rupee",
+    "rupees", "usd", "eur", "gbp", "l", "ml", "gallon", "gallons", "quart", "quarts", "pint", "pints", "newton",
+    "newtons", "n", "joule", "joules", "j", "kj", "watt", "watts", "w", "kw", "volt", "volts", "v", "amp", "amps",
+    "ohm", "ohms", "pascal", "pascals", "pa", "kpa", "hertz", "hz", "khz", "mhz", "kelvin", "k", "c", "f", "mol",
+    "mole", "moles", "mph", "kmh", "kph", "unit", "units", "acre", "acres", "hectare", "hectares", "ha", "kwh", "ev",
+    "atm", "bar", "am", "pm", "pourcent", "prozent", "jours", "heures", "stunden", "tage", "horas", "días", "grad",
+    "degrés", "grados",
+];
+
+/// Endings of units with a prefix: "kilometres".
+pub(super) const UNIT_ENDINGS: &[&str] = &[
+    "meter", "meters", "metre", "metres", "gram", "grams", "liter", "liters", "litre", "litres", "mètres", "metros",
+    "gramos", "grammes", "seconds", "watts",
 ];
 
 /// Words that count something and may follow a number without being glued to it.
 pub(super) const FUNCTIONS: &[&str] = &[
-    "sqrt", "cbrt", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh",
-    "cosh", "tanh", "log", "ln", "lg", "exp", "abs", "gcd", "lcm", "max", "min", "mod", "pi",
-    "theta", "infinity", "inf", "infty", "floor", "ceil", "det", "binom",
+    "sqrt", "cbrt", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+    "log", "ln", "lg", "exp", "abs", "gcd", "lcm", "max", "min", "mod", "pi", "theta", "infinity", "inf", "infty",
+    "floor", "ceil", "det", "binom",
 ];
 
-fn any(word: &str, list: impl Fn(&Language) -> &'static [&'static str]) -> bool {
-    LANGUAGES
-        .iter()
-        .any(|language| list(language).contains(&word))
-}
+/// Words that soften a joiner and change nothing: "or perhaps".
+pub(super) const HEDGES: &[&str] = &["maybe", "possibly", "perhaps", "even", "also", "either", "else"];
 
-/// What `word` (in any case) joins, if it is a joiner.
-pub(super) fn joiner(word: &str) -> Option<Joiner> {
-    let word = lower(word);
-    if any(&word, |language| language.or) {
-        Some(Joiner::Or)
-    } else if any(&word, |language| language.and) {
-        Some(Joiner::And)
-    } else {
-        None
-    }
-}
-
-/// Whether `word` is a verb between an answer's name and its value, or between a subject and what it is.
-pub(super) fn is_verb(word: &str) -> bool {
-    any(&lower(word), |language| language.verb)
-}
-
-/// Whether `word` may stand between an answer's name and the verb.
-pub(super) fn is_between(word: &str) -> bool {
-    any(&lower(word), |language| language.between)
-}
-
-/// Whether `word` may stand before a value without being part of it.
-pub(super) fn is_before_value(word: &str) -> bool {
-    any(&lower(word), |language| language.before_value)
-}
-
-/// Whether `word` opens or names a conclusion.
-pub(super) fn is_conclusion(word: &str) -> bool {
-    any(&lower(word), |language| language.conclusion)
-}
-
-/// Whether `word` denies what follows.
-pub(super) fn is_not(word: &str) -> bool {
-    any(&lower(word), |language| language.not)
-}
-
-/// Whether `word` after a number is a word of the sentence and no unit.
-pub(super) fn is_no_unit(word: &str) -> bool {
-    any(&lower(word), |language| language.no_unit)
-}
-
-/// The names of an answer, with those that need `language` to be known where it is.
-pub(super) fn answer_names(language: Option<&str>) -> impl Iterator<Item = &'static str> {
-    let known = language.map(str::to_lowercase);
-    LANGUAGES.iter().flat_map(move |entry| {
-        let matches = known
-            .as_deref()
-            .is_some_and(|known| entry.names.contains(&known));
-        let short: &[&str] = if matches { entry.answer_if_known } else { &[] };
-        entry.answer.iter().chain(short).copied()
-    })
-}
-
-/// Lower case, without allocating for words that have it.
-pub(super) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
-    if word.chars().any(char::is_uppercase) {
-        std::borrow::Cow::Owned(word.to_lowercase().replace('’', "'"))
-    } else if word.contains('’') {
-        std::borrow::Cow::Owned(word.replace('’', "'"))
-    } else {
-        std::borrow::Cow::Borrowed(word)
-    }
-}
+/// Words that open a clause about a value already named: "there are 12, *because* 3 times 4 is 12".
+pub(super) const SUBORDINATES: &[&str] = &["because", "since", "whereas", "weil", "denn", "car", "porque", "puisque"];

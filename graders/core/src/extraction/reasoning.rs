@@ -17,10 +17,7 @@ const BLOCKS: &[(&str, &str)] = &[
     ("[think]", "[/think]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
-    (
-        "<|channel|>analysis<|message|>",
-        "<|channel|>final<|message|>",
-    ),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 ];
 
 /// Marks that end a turn: what follows was written by nobody, or by a model that speaks for the user.
@@ -93,13 +90,7 @@ pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
     match parts.as_slice() {
         [] => Cow::Borrowed(""),
         [part] => Cow::Borrowed(&text[part.clone()]),
-        parts => Cow::Owned(
-            parts
-                .iter()
-                .map(|part| &text[part.clone()])
-                .collect::<Vec<_>>()
-                .concat(),
-        ),
+        parts => Cow::Owned(parts.iter().map(|part| &text[part.clone()]).collect::<Vec<_>>().concat()),
     }
 }
 
@@ -112,16 +103,11 @@ fn mark_at(rest: &str) -> Option<(Mark, usize)> {
             return Some((Mark::Close(kind), close.len()));
         }
     }
-    TURN_ENDS
-        .iter()
-        .find(|end| rest.starts_with(**end))
-        .map(|end| (Mark::TurnEnd, end.len()))
+    TURN_ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| (Mark::TurnEnd, end.len()))
 }
 
 fn starts_with(rest: &str, mark: &str) -> bool {
-    rest.as_bytes()
-        .get(..mark.len())
-        .is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
+    rest.as_bytes().get(..mark.len()).is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
 #[cfg(test)]
@@ -129,22 +115,13 @@ mod tests {
     use super::*;
 
     fn seen(text: &str) -> Vec<&str> {
-        visible(text, false)
-            .into_iter()
-            .map(|part| text[part].trim())
-            .collect()
+        visible(text, false).into_iter().map(|part| text[part].trim()).collect()
     }
 
     #[test]
     fn a_closed_block_is_cut_wherever_it_stands() {
-        assert_eq!(
-            seen("a <think>x</think> b <THINK>y</THINK> c"),
-            ["a", "b", "c"]
-        );
-        assert_eq!(
-            seen("<reasoning>x</reasoning><answer>5</answer>"),
-            ["<answer>5</answer>"]
-        );
+        assert_eq!(seen("a <think>x</think> b <THINK>y</THINK> c"), ["a", "b", "c"]);
+        assert_eq!(seen("<reasoning>x</reasoning><answer>5</answer>"), ["<answer>5</answer>"]);
         assert_eq!(seen("<|begin_of_thought|>x<|end_of_thought|>5"), ["5"]);
     }
 
@@ -157,10 +134,7 @@ mod tests {
     #[test]
     fn a_lone_closing_mark_hides_what_stands_before_it() {
         assert_eq!(seen("x \\boxed{4} </think> 5"), ["5"]);
-        assert_eq!(
-            seen("<think> a tag is <think> here </think> b </think> c"),
-            ["c"]
-        );
+        assert_eq!(seen("<think> a tag is <think> here </think> b </think> c"), ["c"]);
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::phrases::{self, FUNCTIONS, Joiner, UNIT_PREFIXES, lower};
-use super::series::HEDGES;
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
+use super::words::Joiner;
 
 /// Tokens `first..end` of a line that belong together as a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +47,7 @@ pub(super) fn starts_value(line: &Line<'_>, at: usize) -> bool {
         Some(Kind::Operator) => {
             matches!(line.str(at), "-" | "−" | "–" | "+" | "±" | "\\pm")
                 && line.is_glued(at + 1)
-                && matches!(
-                    next,
-                    Some(Kind::Number | Kind::Name | Kind::Command | Kind::Open | Kind::Currency)
-                )
+                && matches!(next, Some(Kind::Number | Kind::Name | Kind::Command | Kind::Open | Kind::Currency))
         }
         Some(Kind::Name) => {
             let name = line.str(at);
@@ -69,15 +65,7 @@ pub(super) fn starts_value(line: &Line<'_>, at: usize) -> bool {
 
 /// The run that starts at a token, or how far was read in vain.
 pub(super) fn run_at(line: &Line<'_>, first: usize) -> Result<Run, usize> {
-    let mut walk = Walk {
-        line,
-        end: first,
-        depth: 0,
-        operand: false,
-        unit: false,
-        waiting: 0,
-        joining: false,
-    };
+    let mut walk = Walk { line, end: first, depth: 0, operand: false, unit: false, waiting: 0, joining: false };
     let mut at = first;
     while at < line.tokens.len() && walk.takes(at) {
         at += 1;
@@ -90,11 +78,40 @@ pub(super) fn run_at(line: &Line<'_>, first: usize) -> Result<Run, usize> {
     if first >= end {
         return Err(at);
     }
-    Ok(Run {
-        first,
-        end,
-        strong: is_strong(line, first, end),
+    let end = without_count(line, first, end);
+    Ok(Run { first, end, strong: is_strong(line, first, end) })
+}
+
+/// The end of a single value without the word for what it counts: "12 distinct" is 12, "12 feet" and a list of things stay.
+pub(super) fn without_count(line: &Line<'_>, first: usize, end: usize) -> usize {
+    let list = lists(line, first, end);
+    let words = (first..end).rev().take_while(|at| line.tokens[*at].kind == Kind::Word).last().unwrap_or(end);
+    if list || words == first || words == end || line.roles(words).unit() { end } else { words }
+}
+
+/// Whether a separator or a joiner stands outside brackets.
+fn lists(line: &Line<'_>, first: usize, end: usize) -> bool {
+    let mut depth = 0usize;
+    (first..end).any(|at| {
+        match line.tokens[at].kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (line.tokens[at].kind == Kind::Separator || joined(line, first, at).is_some())
     })
+}
+
+/// Tokens `first..end` without round or square brackets around one value, which group nothing: "(35 + 70 = 105)", "\[90\]".
+pub(super) fn without_brackets(line: &Line<'_>, first: usize, end: usize) -> (usize, usize) {
+    let outer = end - first >= 3
+        && line.kind(first) == Some(Kind::Open)
+        && line.kind(end - 1) == Some(Kind::Close)
+        && matches!((line.str(first), line.str(end - 1)), ("(", ")") | ("[", "]"));
+    let inside = first + 1..end.saturating_sub(1);
+    let single = outer
+        && !line.tokens[inside].iter().any(|token| matches!(token.kind, Kind::Open | Kind::Close | Kind::Separator));
+    if single { (first + 1, end - 1) } else { (first, end) }
 }
 
 struct Walk<'a, 'b> {
@@ -136,8 +153,7 @@ impl Walk<'_, '_> {
         match line.tokens[at].kind {
             Kind::Number => {
                 let after = at.checked_sub(1).and_then(|before| line.kind(before));
-                let juxtaposed =
-                    self.operand && (self.unit || matches!(after, Some(Kind::Close | Kind::Maths)));
+                let juxtaposed = self.operand && (self.unit || matches!(after, Some(Kind::Close | Kind::Maths)));
                 !juxtaposed && self.commit(at, false)
             }
             Kind::Maths => !self.operand && self.commit(at, false),
@@ -173,36 +189,32 @@ impl Walk<'_, '_> {
     fn takes_name(&mut self, at: usize, glued: bool) -> bool {
         let line = self.line;
         let name = line.str(at);
-        if !self.operand || glued || is_constant(name) || FUNCTIONS.contains(&&*lower(name)) {
+        let roles = line.roles(at);
+        if !self.operand || glued || is_constant(name) || roles.function() {
             return !(self.operand && self.unit) && self.commit(at, false);
         }
         // A lone letter after a value: "5 y 6" joins, "5 m" is a unit, "5 a day" goes on as prose.
-        if phrases::joiner(name).is_some() && starts_value(line, at + 1) {
+        if roles.joiner().is_some() && starts_value(line, at + 1) {
             self.joining = true;
             return self.wait();
         }
-        let unit =
-            !self.unit && line.kind(at - 1) == Some(Kind::Number) && !phrases::is_no_unit(name);
+        let unit = !self.unit && line.kind(at - 1) == Some(Kind::Number) && !roles.no_unit();
         unit && self.commit(at, true)
     }
 
     fn takes_word(&mut self, at: usize) -> bool {
         let line = self.line;
         let word = line.str(at);
-        if phrases::joiner(word).is_some() {
+        let roles = line.roles(at);
+        if roles.joiner().is_some() {
             self.joining = true;
             return self.operand && self.wait();
         }
-        if self.joining && HEDGES.contains(&&*lower(word)) {
+        if self.joining && roles.hedge() {
             return self.wait();
         }
-        let latin = word.chars().all(|c| c < '\u{250}');
-        if !self.operand || !latin || phrases::is_no_unit(word) || phrases::is_verb(word) {
-            return false;
-        }
-        let prefixed = at > 0 && UNIT_PREFIXES.contains(&&*lower(line.str(at - 1)));
-        let per = lower(word) == "per";
-        let after_per = at > 0 && lower(line.str(at - 1)) == "per";
+        let per = word == "per";
+        let after_per = at > 0 && line.str(at - 1) == "per";
         if per && self.unit {
             return self.wait() && {
                 // Waits for the word of "miles per hour" with its operand kept.
@@ -210,20 +222,18 @@ impl Walk<'_, '_> {
                 true
             };
         }
+        let latin = word.chars().all(|c| c < '\u{250}');
+        if !self.operand || !latin || roles.no_unit() || roles.verb() {
+            return false;
+        }
+        let prefixed = self.unit && at > 0 && line.roles(at - 1).unit_prefix();
         if self.unit && !prefixed && !after_per {
             return false;
         }
         let before = at.checked_sub(1).and_then(|before| line.kind(before));
         let counted = matches!(
             before,
-            Some(
-                Kind::Number
-                    | Kind::Suffix
-                    | Kind::Maths
-                    | Kind::Currency
-                    | Kind::Command
-                    | Kind::Close
-            )
+            Some(Kind::Number | Kind::Suffix | Kind::Maths | Kind::Currency | Kind::Command | Kind::Close)
         );
         (counted || prefixed || after_per) && self.commit(at, true)
     }
@@ -245,20 +255,7 @@ fn after_unmatched(line: &Line<'_>, first: usize, end: usize) -> usize {
 fn is_constant(name: &str) -> bool {
     matches!(
         name,
-        "π" | "∞"
-            | "∅"
-            | "√"
-            | "∛"
-            | "ℝ"
-            | "ℤ"
-            | "ℚ"
-            | "ℕ"
-            | "ℂ"
-            | "φ"
-            | "pi"
-            | "infinity"
-            | "sqrt"
-            | "cbrt"
+        "π" | "∞" | "∅" | "√" | "∛" | "ℝ" | "ℤ" | "ℚ" | "ℕ" | "ℂ" | "φ" | "pi" | "infinity" | "sqrt" | "cbrt"
     )
 }
 
@@ -310,14 +307,8 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
         return (Cow::Borrowed(inner), inner);
     }
     let plain = (first..end).all(|at| {
-        let gap = if at > first {
-            &line.text[line.tokens[at - 1].end..line.tokens[at].start]
-        } else {
-            ""
-        };
-        gap.trim().is_empty()
-            && line.tokens[at].kind != Kind::Maths
-            && joined(line, first, at).is_none()
+        let gap = if at > first { &line.text[line.tokens[at - 1].end..line.tokens[at].start] } else { "" };
+        gap.trim().is_empty() && line.tokens[at].kind != Kind::Maths && joined(line, first, at).is_none()
     });
     if plain {
         let inner = tidy(source);
@@ -335,7 +326,7 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
             after_joiner = true;
             continue;
         }
-        if after_joiner && HEDGES.contains(&&*lower(word)) {
+        if after_joiner && line.roles(at).hedge() {
             continue;
         }
         if at > first && !after_joiner {
@@ -366,11 +357,8 @@ pub(super) fn joined(line: &Line<'_>, first: usize, at: usize) -> Option<Joiner>
         return None;
     }
     // A letter between operators is a variable, whatever it means in Spanish.
-    let operand_before = !matches!(
-        line.kind(at - 1),
-        Some(Kind::Operator | Kind::Relation | Kind::Open)
-    );
-    phrases::joiner(line.str(at)).filter(|_| operand_before)
+    let operand_before = !matches!(line.kind(at - 1), Some(Kind::Operator | Kind::Relation | Kind::Open));
+    line.roles(at).joiner().filter(|_| operand_before)
 }
 
 #[cfg(test)]
@@ -400,10 +388,7 @@ mod tests {
 
     #[test]
     fn an_expression_is_one_run() {
-        assert_eq!(
-            all("hence 3 + 4 * (5 - 2) = 15 holds"),
-            ["3 + 4 * (5 - 2) = 15"]
-        );
+        assert_eq!(all("hence 3 + 4 * (5 - 2) = 15 holds"), ["3 + 4 * (5 - 2) = 15"]);
         assert_eq!(all("so x = -3/4."), ["x = -3/4"]);
         assert_eq!(all("gives 2 sqrt(3) now"), ["2 sqrt(3)"]);
         assert_eq!(all("the interval [0, 1) here"), ["[0, 1)"]);
@@ -418,10 +403,7 @@ mod tests {
         assert_eq!(all("son 5 y 6"), ["5 and 6"]);
         assert_eq!(all("5或6"), ["5 or 6"]);
         assert_eq!(all("**5**, **6** and **7**"), ["5, 6 and 7"]);
-        assert_eq!(
-            all("9 chickens and 10 rabbits"),
-            ["9 chickens and 10 rabbits"]
-        );
+        assert_eq!(all("9 chickens and 10 rabbits"), ["9 chickens and 10 rabbits"]);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::phrases::{self, ANNOUNCES, UNDERMINES, lower};
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
+use super::words::{answer_names, lower, roles};
 use super::{Found, Options, Rule, choice, maths_spans};
 
 /// Names up to this many letters need a colon and a line of their own.
@@ -20,13 +20,18 @@ const MOST_WORDS: usize = 4;
 
 /// The last statement of an answer in `text`.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
-    let names: Vec<&str> = phrases::answer_names(options.language).collect();
+    let names: Vec<&str> = answer_names(options.language).collect();
+    let opening = opening_bytes(&names);
     let mut end = text.len();
-    for (at, first) in text.char_indices().rev() {
-        let opens_word = text[..at]
-            .chars()
-            .next_back()
-            .is_none_or(|before| !before.is_alphabetic() || !is_spaced(first));
+    for at in (0..text.len()).rev() {
+        if !opening[usize::from(text.as_bytes()[at])] {
+            continue;
+        }
+        let Some(first) = text[at..].chars().next() else {
+            continue;
+        };
+        let opens_word =
+            text[..at].chars().next_back().is_none_or(|before| !before.is_alphabetic() || !is_spaced(first));
         if !opens_word {
             continue;
         }
@@ -49,6 +54,17 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         end = at;
     }
     None
+}
+
+/// Which bytes the names open with, in either case: nearly every byte of a text is passed over by this alone.
+fn opening_bytes(names: &[&str]) -> [bool; 256] {
+    let mut opening = [false; 256];
+    for first in names.iter().filter_map(|name| name.chars().next()) {
+        for c in first.to_uppercase().chain([first]) {
+            opening[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+        }
+    }
+    opening
 }
 
 /// The answer inside a text that is known to hold one, such as an answer tag.
@@ -74,9 +90,7 @@ fn opens_line(text: &str, at: usize) -> bool {
     // A line may open with "The final" and marks of a heading; longer openings are prose.
     const LONGEST_OPENING: usize = 32;
     let from = at.saturating_sub(LONGEST_OPENING);
-    let newline = text.as_bytes()[from..at]
-        .iter()
-        .rposition(|byte| *byte == b'\n');
+    let newline = text.as_bytes()[from..at].iter().rposition(|byte| *byte == b'\n');
     let line = match newline {
         Some(newline) => from + newline + 1,
         None if from == 0 => 0,
@@ -137,19 +151,17 @@ fn after_connector(after: &str, opens_line: bool, direct: bool) -> Option<(&str,
         let first = tail.chars().next()?;
         if is_spaced(first) {
             let length = tail
-                .find(|c: char| {
-                    !(c.is_alphanumeric() || "'’$\\{}()-".contains(c) || is_combining(c))
-                })
+                .find(|c: char| !(c.is_alphanumeric() || "'’$\\{}()-".contains(c) || is_combining(c)))
                 .unwrap_or(tail.len());
             let word = &tail[..length];
             let after_word = &tail[length..];
-            if phrases::is_verb(word) {
+            if roles(word).verb() {
                 return Some((value_start(after_word), How::Verb));
             }
             if length == 0 {
                 return None;
             }
-            if word_index == 0 && !phrases::is_between(word) {
+            if word_index == 0 && !roles(word).between() {
                 // Languages that put the verb last state the value right after the name.
                 let value = word.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '\\');
                 return (direct && value).then(|| (value_start(rest), How::Heading));
@@ -173,10 +185,10 @@ fn ideographic_verb(tail: &str) -> Option<usize> {
     let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
     for end in ends.skip(1).take(LONGEST) {
         let word = &tail[..end];
-        if phrases::is_verb(word) {
+        if roles(word).verb() {
             found = Some(end);
         } else if let Some(rest) = prefix_between(word)
-            && phrases::is_verb(rest)
+            && roles(rest).verb()
         {
             found = Some(end);
         }
@@ -188,7 +200,7 @@ fn prefix_between(word: &str) -> Option<&str> {
     word.char_indices()
         .skip(1)
         .map(|(at, _)| word.split_at(at))
-        .find(|(head, _)| phrases::is_between(head))
+        .find(|(head, _)| roles(head).between())
         .map(|(_, tail)| tail)
 }
 
@@ -208,9 +220,7 @@ fn after_parenthesis(rest: &str) -> &str {
         .take(LONGEST)
         .take_while(|(_, c)| *c != '\n')
         .find(|(_, c)| *c == close)
-        .map_or(rest, |(at, _)| {
-            rest[at + close.len_utf8()..].trim_start_matches([' ', '*'])
-        })
+        .map_or(rest, |(at, _)| rest[at + close.len_utf8()..].trim_start_matches([' ', '*']))
 }
 
 fn value_start(value: &str) -> &str {
@@ -232,26 +242,15 @@ fn value_start(value: &str) -> &str {
 fn is_undermined(text: &str, at: usize) -> bool {
     const WORDS: usize = 3;
     const BYTES: usize = 48;
-    let start = (0..=at)
-        .rev()
-        .take(BYTES)
-        .filter(|start| text.is_char_boundary(*start))
-        .last()
-        .unwrap_or(at);
-    let clause = text[start..at]
-        .rsplit(['.', '\n', ',', '。', '，', ':', ';'])
-        .next()
-        .unwrap_or_default();
-    clause
-        .rsplit(|c: char| !c.is_alphabetic())
-        .filter(|word| !word.is_empty())
-        .take(WORDS)
-        .enumerate()
-        .any(|(distance, word)| {
+    let start = (0..=at).rev().take(BYTES).filter(|start| text.is_char_boundary(*start)).last().unwrap_or(at);
+    let clause = text[start..at].rsplit(['.', '\n', ',', '。', '，', ':', ';']).next().unwrap_or_default();
+    clause.rsplit(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).take(WORDS).enumerate().any(
+        |(distance, word)| {
             let word = lower(word);
             // "to answer", but not "the solution to the answer".
-            UNDERMINES.contains(&&*word) && (word != "to" || distance == 0)
-        })
+            roles(&word).undermines() && (word != "to" || distance == 0)
+        },
+    )
 }
 
 /// The answer at the start of what a statement says.
@@ -266,10 +265,10 @@ fn value_of<'a>(value: &'a str, how: How, options: &Options<'_>) -> Option<Found
         let word = line.str(first);
         match line.tokens[first].kind {
             // "No" is an answer, "not 5" is none.
-            Kind::Word if phrases::is_not(word) && !matches!(&*lower(word), "no" | "non") => {
+            Kind::Word if line.roles(first).denies() && !matches!(&*lower(word), "no" | "non") => {
                 return None;
             }
-            Kind::Word if phrases::is_before_value(word) => first += 1,
+            Kind::Word if line.roles(first).before_value() => first += 1,
             Kind::Other if !word.starts_with(char::is_alphanumeric) => first += 1,
             Kind::Separator if first > 0 => first += 1,
             _ => break,
@@ -278,53 +277,23 @@ fn value_of<'a>(value: &'a str, how: How, options: &Options<'_>) -> Option<Found
     if options.choices
         && let Some(letter) = choice::in_clause(&line.text[line.tokens.get(first)?.start..])
     {
-        return Some(Found {
-            rule: Rule::Stated,
-            ..letter
-        });
+        return Some(Found { rule: Rule::Stated, ..letter });
     }
     if runs::starts_value(&line, first)
         && let Ok(run) = runs::run_at(&line, first)
     {
         return Some(found(&line, run));
     }
-    after_verb(&line, first)
-        .or_else(|| clause(&line, first, how))
-        .or_else(|| {
-            let run = runs::runs(&line).into_iter().find(|run| run.strong)?;
-            Some(found(&line, run))
-        })
+    after_verb(&line, first).or_else(|| clause(&line, first, how)).or_else(|| {
+        let run = runs::runs(&line).into_iter().find(|run| run.strong)?;
+        Some(found(&line, run))
+    })
 }
 
 fn found<'a>(line: &Line<'a>, run: Run) -> Found<'a> {
-    let (first, end) = without_brackets(line, run);
+    let (first, end) = runs::without_brackets(line, run.first, run.end);
     let (text, source) = runs::text(line, first, end);
-    Found {
-        text,
-        source,
-        rule: Rule::Stated,
-    }
-}
-
-/// "(35 + 70 = 105)": brackets around an equation group nothing.
-fn without_brackets(line: &Line<'_>, run: Run) -> (usize, usize) {
-    let (first, end) = (run.first, run.end);
-    if line.kind(first) != Some(Kind::Open)
-        || line.kind(end - 1) != Some(Kind::Close)
-        || end - first < 3
-    {
-        return (first, end);
-    }
-    let inside = &line.tokens[first + 1..end - 1];
-    let flat = !inside
-        .iter()
-        .any(|token| matches!(token.kind, Kind::Open | Kind::Close | Kind::Separator));
-    let equation = inside.iter().any(|token| token.kind == Kind::Relation);
-    if flat && equation {
-        (first + 1, end - 1)
-    } else {
-        (first, end)
-    }
+    Found { text, source, rule: Rule::Stated }
 }
 
 /// Display maths right after the connector, which may hold line breaks.
@@ -338,11 +307,7 @@ fn leading_display(value: &str) -> Option<Found<'_>> {
     }
     let inner = &value[span.inner_start..span.inner_end];
     let (text, source) = super::last::display_answer(inner)?;
-    Some(Found {
-        text,
-        source,
-        rule: Rule::Stated,
-    })
+    Some(Found { text, source, rule: Rule::Stated })
 }
 
 /// The value after the last verb of the first sentence: "the largest n is 34".
@@ -354,7 +319,7 @@ fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
         let verb = match line.tokens[at].kind {
             Kind::Word => {
                 let word = line.str(at);
-                phrases::is_verb(word) || ends_with_verb(word)
+                line.roles(at).verb() || ends_with_verb(word)
             }
             Kind::Relation => line.str(at) == "=",
             _ => false,
@@ -363,10 +328,7 @@ fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
         if !verb {
             continue;
         }
-        while at < end
-            && line.tokens[at].kind == Kind::Word
-            && phrases::is_before_value(line.str(at))
-        {
+        while at < end && line.tokens[at].kind == Kind::Word && line.roles(at).before_value() {
             at += 1;
         }
         if runs::starts_value(line, at)
@@ -383,17 +345,11 @@ fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
 fn ends_with_verb(word: &str) -> bool {
     const LONGEST: usize = 3;
     let wide = word.chars().next().is_some_and(|c| !is_spaced(c));
-    wide && word
-        .char_indices()
-        .rev()
-        .take(LONGEST)
-        .any(|(at, _)| phrases::is_verb(&word[at..]))
+    wide && word.char_indices().rev().take(LONGEST).any(|(at, _)| roles(&word[at..]).verb())
 }
 
 fn sentence_end(line: &Line<'_>, first: usize) -> usize {
-    (first..line.tokens.len())
-        .find(|at| line.tokens[*at].kind == Kind::Stop)
-        .unwrap_or(line.tokens.len())
+    (first..line.tokens.len()).find(|at| line.tokens[*at].kind == Kind::Stop).unwrap_or(line.tokens.len())
 }
 
 /// An answer in words, up to the end of its clause.
@@ -407,27 +363,17 @@ fn clause<'a>(line: &Line<'a>, first: usize, how: How) -> Option<Found<'a>> {
         .filter(|token| matches!(token.kind, Kind::Word | Kind::Name))
         .map(|token| {
             let word = &line.text[token.start..token.end];
-            if word.starts_with(is_spaced) {
-                1
-            } else {
-                word.chars().count().div_ceil(2)
-            }
+            if word.starts_with(is_spaced) { 1 } else { word.chars().count().div_ceil(2) }
         })
         .sum();
-    let digits = line.tokens[first..end]
-        .iter()
-        .any(|token| token.kind == Kind::Number);
+    let digits = line.tokens[first..end].iter().any(|token| token.kind == Kind::Number);
     let opening = line.str(first);
-    let announces = ANNOUNCES.contains(&&*lower(opening));
+    let announces = line.roles(first).announces();
     // With a number in it, only a name and its number are an answer in words: "is June 5".
     let named = how == How::Verb && words <= 2 && opening.starts_with(char::is_uppercase);
     if words == 0 || words > MOST_WORDS || announces || digits && !named {
         return None;
     }
     let source = tidy(&line.text[line.tokens[first].start..line.tokens[end - 1].end]);
-    (!source.is_empty()).then(|| Found {
-        text: Cow::Borrowed(source),
-        source,
-        rule: Rule::Stated,
-    })
+    (!source.is_empty()).then(|| Found { text: Cow::Borrowed(source), source, rule: Rule::Stated })
 }

@@ -25,11 +25,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
                 let source = tidy(&text[inner_start..at]);
                 if !source.is_empty() {
                     sources.push(source);
-                    members.push(Member {
-                        start,
-                        end: at + length,
-                        text: Cow::Borrowed(source),
-                    });
+                    members.push(Member { start, end: at + length, text: Cow::Borrowed(source) });
                 }
             }
             at += length;
@@ -57,9 +53,7 @@ fn tag(rest: &str, name: &str) -> Option<usize> {
     }
     let after = &rest[name.len()..];
     let blank = after.len() - after.trim_start_matches(' ').len();
-    after[blank..]
-        .starts_with('>')
-        .then_some(name.len() + blank + 1)
+    after[blank..].starts_with('>').then_some(name.len() + blank + 1)
 }
 
 /// What a tag holds, as one answer: a sentence inside it is read as the completion would be.
@@ -70,31 +64,20 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
         && let Some(letter) = choice::in_clause(source)
         && words(source, MOST_WORDS) > 0
     {
-        return Found {
-            rule: Rule::AnswerTag,
-            ..letter
-        };
+        return Found { rule: Rule::AnswerTag, ..letter };
     }
     let sentence = words(source, MOST_WORDS) > MOST_WORDS;
     stated::inside(source, Rule::AnswerTag, options)
         .or_else(|| {
             let found = sentence.then(|| last::conclusion(source)).flatten()?;
-            Some(Found {
-                rule: Rule::AnswerTag,
-                ..found
-            })
+            Some(Found { rule: Rule::AnswerTag, ..found })
         })
         .unwrap_or_else(|| Found::slice(source, Rule::AnswerTag))
 }
 
 /// Words of prose in `text`; counting stops past `enough`.
 fn words(text: &str, enough: usize) -> usize {
-    Line::read(text)
-        .tokens
-        .iter()
-        .filter(|token| token.kind == Kind::Word)
-        .take(enough + 1)
-        .count()
+    Line::read(text).tokens.iter().filter(|token| token.kind == Kind::Word).take(enough + 1).count()
 }
 
 /// The last `#### …` that is an answer and no heading.
@@ -113,8 +96,7 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'
         let source = tidy(line);
         if is_answer(source, rest.trim().is_empty()) {
             return Some(
-                stated::inside(source, Rule::Hashes, options)
-                    .unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
+                stated::inside(source, Rule::Hashes, options).unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
             );
         }
     }
@@ -127,11 +109,7 @@ fn is_answer(source: &str, ends_text: bool) -> bool {
         return false;
     }
     let line = Line::read(source);
-    let words = line
-        .tokens
-        .iter()
-        .filter(|token| matches!(token.kind, Kind::Word))
-        .count();
+    let words = line.tokens.iter().filter(|token| matches!(token.kind, Kind::Word)).count();
     let value = super::runs::starts_value(&line, 0);
     value && (words <= 4 || ends_text) || ends_text && words <= 2
 }

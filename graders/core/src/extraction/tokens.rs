@@ -1,7 +1,7 @@
 //! Prose with maths in it as tokens: numbers, maths, operators, words. Decides what stands alone; decides no answer.
 
 use super::maths_spans::{self, Span};
-use super::phrases::{FUNCTIONS, NUMBERED, lower};
+use super::words::{Roles, roles};
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(super) struct Token {
     pub(super) end: usize,
     /// Bytes without delimiters; the same as `start..end` except for maths.
     pub(super) inner: (usize, usize),
+    /// What a word or name may mean; nothing for other tokens.
+    pub(super) roles: Roles,
 }
 
 /// A text and its tokens.
@@ -50,21 +52,13 @@ impl<'a> Line<'a> {
     /// Reads `text`.
     pub(super) fn read(text: &'a str) -> Self {
         let spans = maths_spans::spans(text);
-        let mut reader = Reader {
-            text,
-            at: 0,
-            tokens: Vec::new(),
-            groups_close: true,
-        };
+        let mut reader = Reader { text, at: 0, tokens: Vec::new(), groups_close: true };
         for span in spans {
             reader.read_to(span.start);
             reader.maths(span);
         }
         reader.read_to(text.len());
-        Self {
-            text,
-            tokens: reader.tokens,
-        }
+        Self { text, tokens: reader.tokens }
     }
 
     /// The characters of a token.
@@ -73,9 +67,15 @@ impl<'a> Line<'a> {
         &self.text[token.start..token.end]
     }
 
+    /// What a token's word may mean.
+    pub(super) fn roles(&self, index: usize) -> Roles {
+        self.tokens.get(index).map(|token| token.roles).unwrap_or_default()
+    }
+
     /// Whether nothing stands between a token and the one before it.
     pub(super) fn is_glued(&self, index: usize) -> bool {
-        index > 0 && self.tokens[index - 1].end == self.tokens[index].start
+        let token = self.tokens.get(index);
+        index > 0 && token.is_some_and(|token| self.tokens[index - 1].end == token.start)
     }
 
     /// Kind of a token, if there is one.
@@ -102,24 +102,23 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn push(&mut self, kind: Kind, length: usize) {
         let (start, end) = (self.at, self.at + length);
-        self.tokens.push(Token {
-            kind,
-            start,
-            end,
-            inner: (start, end),
-        });
+        let roles = match kind {
+            Kind::Word | Kind::Name => roles(&self.text[start..end]),
+            _ => Roles::default(),
+        };
+        self.tokens.push(Token { kind, start, end, inner: (start, end), roles });
         self.at = end;
     }
 
     fn maths(&mut self, span: Span) {
-        let blank = self.text[span.inner_start..span.inner_end]
-            .chars()
-            .all(|c| !c.is_alphanumeric() && c != '∞' && c != '∅');
+        let blank =
+            self.text[span.inner_start..span.inner_end].chars().all(|c| !c.is_alphanumeric() && c != '∞' && c != '∅');
         self.tokens.push(Token {
             kind: if blank { Kind::Other } else { Kind::Maths },
             start: span.start,
             end: span.end,
             inner: (span.inner_start, span.inner_end),
+            roles: Roles::default(),
         });
         self.at = span.end;
     }
@@ -157,25 +156,11 @@ impl Reader<'_> {
             Some('$') => self.text[..self.at].ends_with("$$"),
             _ => false,
         };
-        let letters = after.len()
-            - after
-                .trim_start_matches(|c: char| c.is_ascii_alphabetic())
-                .len();
-        let ordinal = matches!(
-            &after[..letters],
-            "st" | "nd" | "rd" | "th" | "D" | "er" | "ème" | "º"
-        );
-        let compound = after.starts_with('-')
-            && after[1..]
-                .chars()
-                .take(2)
-                .filter(char::is_ascii_lowercase)
-                .count()
-                == 2;
-        let counted = self.tokens.last().is_some_and(|token| {
-            token.kind == Kind::Word
-                && NUMBERED.contains(&&*lower(&self.text[token.start..token.end]))
-        });
+        let letters = after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+        let ordinal = matches!(&after[..letters], "st" | "nd" | "rd" | "th" | "D" | "er" | "ème" | "º");
+        let compound =
+            after.starts_with('-') && after[1..].chars().take(2).filter(char::is_ascii_lowercase).count() == 2;
+        let counted = self.tokens.last().is_some_and(|token| token.kind == Kind::Word && token.roles.numbered());
         if glued_left || ordinal || compound || counted || self.enumerates(after) {
             self.push(Kind::Word, length + if ordinal { letters } else { 0 });
         } else {
@@ -188,17 +173,14 @@ impl Reader<'_> {
         let mut last = self.tokens.iter().rev();
         let hyphen = last.next();
         let word = last.next();
-        hyphen.zip(word).is_some_and(|(hyphen, word)| {
-            word.kind == Kind::Word && word.end == hyphen.start && hyphen.end == self.at
-        })
+        hyphen
+            .zip(word)
+            .is_some_and(|(hyphen, word)| word.kind == Kind::Word && word.end == hyphen.start && hyphen.end == self.at)
     }
 
     /// Whether this number numbers a line: "1. Add the terms".
     fn enumerates(&self, after: &str) -> bool {
-        let opens_line = self
-            .tokens
-            .last()
-            .is_none_or(|token| &self.text[token.start..token.end] == "\n");
+        let opens_line = self.tokens.last().is_none_or(|token| &self.text[token.start..token.end] == "\n");
         opens_line
             && after.strip_prefix(['.', ')']).is_some_and(|rest| {
                 let line = rest.lines().next().unwrap_or_default();
@@ -227,17 +209,10 @@ impl Reader<'_> {
         }
         let word = &rest[..length];
         let single = letters == 1 && word.is_ascii();
-        let glued_to_number = single
-            && self
-                .tokens
-                .last()
-                .is_some_and(|token| token.end == self.at && token.kind == Kind::Number);
-        if single || FUNCTIONS.contains(&&*lower(word)) {
-            let subscript = if glued_to_number {
-                0
-            } else {
-                subscript_length(&rest[length..])
-            };
+        let glued_to_number =
+            single && self.tokens.last().is_some_and(|token| token.end == self.at && token.kind == Kind::Number);
+        if single || roles(word).function() {
+            let subscript = if glued_to_number { 0 } else { subscript_length(&rest[length..]) };
             self.push(Kind::Name, length + subscript);
         } else {
             self.push(Kind::Word, length.max(1));
@@ -245,9 +220,7 @@ impl Reader<'_> {
     }
 
     fn command(&mut self, rest: &str) {
-        let name = rest[1..]
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(rest.len() - 1);
+        let name = rest[1..].find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len() - 1);
         if name == 0 {
             let Some(c) = rest[1..].chars().next() else {
                 return self.push(Kind::Other, 1);
@@ -265,14 +238,12 @@ impl Reader<'_> {
         }
         let length = 1 + name;
         match &rest[1..length] {
-            "le" | "leq" | "leqslant" | "ge" | "geq" | "geqslant" | "ne" | "neq" | "lt" | "gt"
-            | "approx" | "in" | "equiv" | "sim" => self.push(Kind::Relation, length),
-            "times" | "cdot" | "div" | "pm" | "mp" | "cup" | "cap" | "setminus" | "bmod"
-            | "mod" => {
+            "le" | "leq" | "leqslant" | "ge" | "geq" | "geqslant" | "ne" | "neq" | "lt" | "gt" | "approx" | "in"
+            | "equiv" | "sim" => self.push(Kind::Relation, length),
+            "times" | "cdot" | "div" | "pm" | "mp" | "cup" | "cap" | "setminus" | "bmod" | "mod" => {
                 self.push(Kind::Operator, length);
             }
-            "left" | "right" | "big" | "Big" | "bigl" | "bigr" | "quad" | "qquad"
-            | "displaystyle" => self.at += length,
+            "left" | "right" | "big" | "Big" | "bigl" | "bigr" | "quad" | "qquad" | "displaystyle" => self.at += length,
             "circ" | "degree" | "prime" => self.push(Kind::Suffix, length),
             "Rightarrow" | "implies" | "rightarrow" | "to" | "therefore" | "iff" | "because" => {
                 self.push(Kind::Other, length);
@@ -328,12 +299,15 @@ impl Reader<'_> {
         let digits = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         match c {
             '*' => self.star(rest, before, next),
+            '_' if before.is_some_and(char::is_alphanumeric)
+                && next.is_some_and(|c| c.is_alphanumeric() || c == '{') =>
+            {
+                self.push(Kind::Operator, 1);
+            }
             '_' | '`' => self.at += length,
             '=' if next == Some('>') => self.push(Kind::Other, 2),
             '-' if next == Some('>') => self.push(Kind::Other, 2),
-            '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => {
-                self.push(Kind::Other, 1)
-            }
+            '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => self.push(Kind::Other, 1),
             '<' | '>' | '!' | '=' if next == Some('=') => self.push(Kind::Relation, 2),
             '=' | '<' | '>' | '≤' | '≥' | '≠' | '≈' | '≡' | '∈' | '＝' | '⩽' | '⩾' => {
                 self.push(Kind::Relation, length)
@@ -341,13 +315,11 @@ impl Reader<'_> {
             '!' | '！' => {
                 let factorial = c == '!'
                     && before.is_some_and(|c| c.is_alphanumeric() || c == ')')
-                    && rest[1..]
-                        .trim_start_matches(' ')
-                        .starts_with(['/', '*', '+', '-', '=', '^', ')', ',']);
+                    && rest[1..].trim_start_matches(' ').starts_with(['/', '*', '+', '-', '=', '^', ')', ',']);
                 self.push(if factorial { Kind::Suffix } else { Kind::Stop }, length);
             }
-            '+' | '-' | '−' | '–' | '/' | '^' | '×' | '÷' | '·' | '∙' | '⋅' | '±' | '∓' | '∪'
-            | '∩' | '∖' | '|' => {
+            '+' | '-' | '−' | '–' | '/' | '^' | '×' | '÷' | '·' | '∙' | '⋅' | '±' | '∓' | '∪' | '∩' | '∖' | '|' =>
+            {
                 self.push(Kind::Operator, length);
             }
             ':' if digits(before) && digits(next) => self.push(Kind::Operator, 1),
@@ -355,9 +327,7 @@ impl Reader<'_> {
             ')' | ']' | '}' => self.push(Kind::Close, 1),
             ',' | '，' | '、' | ';' | '；' => self.push(Kind::Separator, length),
             '.' | '。' | '．' | '?' | '？' => self.push(Kind::Stop, length),
-            '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
-                self.push(Kind::Suffix, length)
-            }
+            '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => self.push(Kind::Suffix, length),
             '$' | '€' | '£' | '¥' | '￥' | '₹' | '₽' | '₩' | '¢' => {
                 let run = rest.len() - rest.trim_start_matches('$').len();
                 if run > 1 {
@@ -374,18 +344,11 @@ impl Reader<'_> {
     fn star(&mut self, rest: &str, before: Option<char>, next: Option<char>) {
         let run = rest.bytes().take_while(|byte| *byte == b'*').count();
         let after = rest[run..].chars().next();
-        let operand =
-            |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "()\\.".contains(c));
-        let spaced =
-            before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
-        let opens_line = self
-            .tokens
-            .last()
-            .is_none_or(|token| token.kind == Kind::Stop);
+        let operand = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "()\\.".contains(c));
+        let spaced = before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
+        let opens_line = self.tokens.last().is_none_or(|token| token.kind == Kind::Stop);
         let multiplies = run == 1 && !opens_line && (spaced || operand(before) && operand(after));
-        let raises = run == 2
-            && operand(before)
-            && after.is_some_and(|c| c.is_ascii_digit() || "(-".contains(c));
+        let raises = run == 2 && operand(before) && after.is_some_and(|c| c.is_ascii_digit() || "(-".contains(c));
         if multiplies || raises {
             self.push(Kind::Operator, run);
         } else {
@@ -398,19 +361,13 @@ impl Reader<'_> {
 fn number_length(rest: &str) -> usize {
     let mut at = 0;
     loop {
-        let digits = rest[at..]
-            .find(|c: char| !c.is_numeric() || is_superscript(c))
-            .unwrap_or(rest.len() - at);
+        let digits = rest[at..].find(|c: char| !c.is_numeric() || is_superscript(c)).unwrap_or(rest.len() - at);
         at += digits;
         let tail = &rest[at..];
         let numeric = |after: &str| after.starts_with(|c: char| c.is_numeric());
         let step = ["{,}", ",\\!", ".", ",", "'", "٫", "٬"]
             .into_iter()
-            .find_map(|mark| {
-                tail.strip_prefix(mark)
-                    .filter(|after| numeric(after))
-                    .map(|_| mark.len())
-            });
+            .find_map(|mark| tail.strip_prefix(mark).filter(|after| numeric(after)).map(|_| mark.len()));
         match step {
             Some(step) => at += step,
             None => break,
@@ -439,11 +396,7 @@ fn subscript_length(rest: &str) -> usize {
     };
     if let Some(braced) = after.strip_prefix('{') {
         const LONGEST: usize = 16;
-        return braced
-            .bytes()
-            .take(LONGEST)
-            .position(|byte| byte == b'}')
-            .map_or(0, |length| length + 3);
+        return braced.bytes().take(LONGEST).position(|byte| byte == b'}').map_or(0, |length| length + 3);
     }
     let length = after.bytes().take_while(u8::is_ascii_alphanumeric).count();
     if length == 0 { 0 } else { length + 1 }
@@ -485,10 +438,8 @@ mod tests {
 
     #[test]
     fn a_number_keeps_its_grouping_decimals_and_exponent() {
-        for number in [
-            "1,234.56", "1,000.99", "2,74", "6.022e23", "0.333...", "12{,}000", "3.5E-7", ".5",
-            "½", "１２",
-        ] {
+        for number in ["1,234.56", "1,000.99", "2,74", "6.022e23", "0.333...", "12{,}000", "3.5E-7", ".5", "½", "１２"]
+        {
             assert_eq!(numbers(&format!("it is {number} now")), [number]);
         }
         assert_eq!(numbers("It is 5. And 6, 7."), ["5", "6", "7"]);
@@ -496,16 +447,7 @@ mod tests {
 
     #[test]
     fn a_number_inside_a_word_does_not_stand_alone() {
-        for text in [
-            "AZYUK2A",
-            "COVID-19",
-            "the 5th",
-            "a 3-digit one",
-            "Step 3",
-            "x_2",
-            "$$$$3",
-            "1. Add",
-        ] {
+        for text in ["AZYUK2A", "COVID-19", "the 5th", "a 3-digit one", "Step 3", "x_2", "$$$$3", "1. Add"] {
             assert!(numbers(text).is_empty(), "{text}");
         }
     }
@@ -514,10 +456,7 @@ mod tests {
     fn stars_multiply_or_mark_emphasis() {
         let operators = |text| {
             let line = Line::read(text);
-            line.tokens
-                .iter()
-                .filter(|token| token.kind == Kind::Operator)
-                .count()
+            line.tokens.iter().filter(|token| token.kind == Kind::Operator).count()
         };
         assert_eq!(operators("79 * 2"), 1);
         assert_eq!(operators("9**9"), 1);

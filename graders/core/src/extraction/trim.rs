@@ -54,9 +54,7 @@ fn blank(mut text: &str) -> &str {
 
 fn unwrapped(text: &str) -> &str {
     for (open, close) in PAIRS {
-        if let Some(inner) = text
-            .strip_prefix(open)
-            .and_then(|rest| rest.strip_suffix(close))
+        if let Some(inner) = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
             && !inner.ends_with('\\')
             && !inner.is_empty()
             && !inner.contains(open)
@@ -70,14 +68,8 @@ fn unwrapped(text: &str) -> &str {
 
 /// Without one mark of the end of a sentence. `!` stays: it may be a factorial. An ellipsis stays: it may continue a decimal.
 fn closing(text: &str) -> &str {
-    let rest = text
-        .strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：'])
-        .unwrap_or(text);
-    if rest.ends_with(['.', '\\']) {
-        text
-    } else {
-        rest
-    }
+    let rest = text.strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：']).unwrap_or(text);
+    if rest.ends_with(['.', '\\']) { text } else { rest }
 }
 
 #[cfg(test)]
@@ -86,32 +78,14 @@ mod tests {
 
     #[test]
     fn delimiters_emphasis_and_punctuation_go() {
-        for text in [
-            "5",
-            " **5**. ",
-            "$5$.",
-            "$$ 5. $$",
-            "\\(5\\)。",
-            "\\[ 5 \\, \\]",
-            "`5`",
-            "**$5$**",
-            "\\quad 5",
-        ] {
+        for text in ["5", " **5**. ", "$5$.", "$$ 5. $$", "\\(5\\)。", "\\[ 5 \\, \\]", "`5`", "**$5$**", "\\quad 5"] {
             assert_eq!(tidy(text), "5", "{text}");
         }
     }
 
     #[test]
     fn what_belongs_to_the_answer_stays() {
-        for text in [
-            "5!",
-            "0.333...",
-            "$5$ and $6$",
-            "\\$5\\$",
-            "(1, 2)",
-            "2*3",
-            "5\\%",
-        ] {
+        for text in ["5!", "0.333...", "$5$ and $6$", "\\$5\\$", "(1, 2)", "2*3", "5\\%"] {
             assert_eq!(tidy(text), text);
         }
     }
