@@ -39,6 +39,9 @@ fn expression(text: &str) -> Option<Found<'_>> {
         return None;
     }
     let whole = tidy(whole);
+    if opens_as_prose(whole) {
+        return None;
+    }
     let line = Line::read(whole);
     let end = line.tokens.len() - usize::from(line.tokens.last()?.kind == Kind::Stop);
     if end > 0
@@ -58,6 +61,26 @@ fn expression(text: &str) -> Option<Found<'_>> {
         && whole.contains(|c: char| c.is_ascii_digit())
         && longest_word(whole) <= 3;
     formula.then(|| Found::slice(whole, Rule::Whole))
+}
+
+/// Whether the first bytes of a long text are more than one value, so that the rest need not be read.
+fn opens_as_prose(whole: &str) -> bool {
+    const OPENING: usize = 256;
+    if whole.len() <= OPENING {
+        return false;
+    }
+    let mut end = OPENING;
+    while !whole.is_char_boundary(end) {
+        end -= 1;
+    }
+    let line = Line::read(&whole[..end]);
+    // The cut may have halved a number, a command or a delimiter; then the opening is one value as far as it goes.
+    const HALVED: usize = 2;
+    let reaches = |first| match runs::run_at(&line, first) {
+        Ok(run) => run.end,
+        Err(read) => read,
+    };
+    !runs::starts_value(&line, 0) || reaches(0) + HALVED < line.tokens.len()
 }
 
 fn longest_word(text: &str) -> usize {
@@ -148,6 +171,11 @@ fn without_ampersands(row: &str) -> Cow<'_, str> {
 
 /// The value a paragraph ends with.
 fn last_value(paragraph: &str) -> Option<Found<'_>> {
+    if !paragraph.contains(|c: char| {
+        c.is_numeric() || "$\\=<>+-−*/^|≤≥≠≈∞∅∪∈".contains(c) || c > '\u{370}' && !c.is_alphabetic()
+    }) {
+        return None;
+    }
     let line = Line::read(paragraph);
     let runs: Vec<Run> = runs::runs(&line).into_iter().filter(|run| run.strong).collect();
     let last = *runs.last()?;
@@ -240,4 +268,63 @@ fn few_words(text: &str) -> Option<Found<'_>> {
         .sum();
     let says = whole.contains(char::is_alphanumeric);
     (says && words <= MOST_WORDS && !whole.contains(['\n', '$', '\\', '<'])).then(|| Found::slice(whole, Rule::Whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (String, Rule) {
+        conclusion(text).map(|found| (found.text.into_owned(), found.rule)).unwrap()
+    }
+
+    #[test]
+    fn a_text_that_is_an_expression_is_the_answer() {
+        for text in ["3+2", "x = 3", "-15", "9^9^9", "8 = 7", "(0, 1]", "W(x)=1orW(x)=-1", "1 1/2", "2,74"] {
+            assert_eq!(read(text), (text.to_owned(), Rule::Whole));
+        }
+        assert_eq!(read("$10^3 = 1000$.").0, "10^3 = 1000");
+        assert_eq!(read("[90]").0, "90");
+        assert_eq!(read("no solution.").0, "no solution");
+        let long = "1".repeat(100_000);
+        assert_eq!(read(&long).0, long);
+    }
+
+    #[test]
+    fn bold_values_of_the_last_paragraph_come_first() {
+        assert_eq!(read("We add 5.\n\nSo she has **12 feet** of 20 left."), ("12 feet".into(), Rule::Bold));
+        assert_eq!(read("**Step 3:** there are 7 of them.").0, "7");
+    }
+
+    #[test]
+    fn display_maths_comes_next_unless_a_conclusion_follows_it() {
+        assert_eq!(read("Thus\n\\[ x = 5 \\]\nfor all n > 1."), ("x = 5".into(), Rule::DisplayMath));
+        assert_eq!(read("Thus\n$$ x = 5 $$\nTherefore there are 12 of them.").0, "12");
+        assert_eq!(read("so \\begin{align*} a &= 2 \\\\ &= 3 + 4 \\end{align*}").0, "3 + 4");
+    }
+
+    #[test]
+    fn the_last_value_of_prose_keeps_what_belongs_to_it() {
+        for (text, answer) in [
+            ("donc 353 g - 79 g = 274 g. Donc, il a déjà 79 g de cire.", "79 g"),
+            ("the final cost is 100 - 30 = 70", "70"),
+            ("it is 1,000.99€ in all", "1,000.99€"),
+            ("so the share is 13/28", "13/28"),
+            ("which gives $x \\geq 5$ as wanted.", "x \\geq 5"),
+            ("therefore x = 5.", "x = 5"),
+            ("There are 9 chickens and 10 rabbits", "9 chickens and 10 rabbits"),
+            ("it must be 41 or 42 then", "41 or 42"),
+            ("所以一共有3 + 10 = 13只鸟。", "13"),
+            ("Soucis : 2,74 $ a..", "2,74 $"),
+            ("There are 7 left because 10 - 3 = 7 and 4 + 3 = 7.", "7"),
+            ("In 2020, 5 people came.", "5"),
+        ] {
+            assert_eq!(read(text).0, answer, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_alone_is_no_value() {
+        assert_eq!(read("Thus there are 12 values of $B$.").0, "12");
+    }
 }

@@ -1,1 +1,214 @@
 //! What holds of every extraction, whatever the text.
+
+use proptest::prelude::*;
+
+use super::{Mode, Options, Rule, extract, reasoning};
+
+fn read(text: &str) -> Option<(String, Rule)> {
+    extract(text, &Options::default()).map(|found| (found.text.into_owned(), found.rule))
+}
+
+/// Texts of the pieces that rules look for, in any order, so that every state of every scanner is met.
+fn texts() -> impl Strategy<Value = String> {
+    const PIECES: &[&str] = &[
+        "\\boxed{",
+        "\\boxed",
+        "}",
+        "{",
+        "$",
+        "$$",
+        "\\(",
+        "\\)",
+        "\\[",
+        "\\]",
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "####",
+        "**",
+        "__",
+        "The answer is ",
+        "Answer: ",
+        "答案是",
+        "réponse est ",
+        "所以",
+        "7",
+        "1,234.5",
+        "-3/4",
+        "A",
+        "(B)",
+        " or ",
+        " and ",
+        "不是",
+        ", ",
+        ". ",
+        "\n",
+        "\n\n",
+        "=",
+        "\\frac{1}{2}",
+        "\\text{x}",
+        "x",
+        "²",
+        "é",
+        "क्",
+        "\\",
+        "_",
+        "'",
+        "’",
+        "5th",
+        "\\begin{align}",
+        "\\end{align}",
+        "&",
+        "not ",
+        "because ",
+        "%",
+        "€",
+        "…",
+        "½",
+        "１",
+        "\u{8}oxed{3}",
+        "<|im_end|>",
+        "!",
+        "?",
+    ];
+    let piece = prop_oneof![
+        8 => proptest::sample::select(PIECES).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => "[a-z ]{0,8}",
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn options() -> impl Strategy<Value = Options<'static>> {
+    (
+        prop_oneof![Just(Mode::Auto), Just(Mode::Boxed), Just(Mode::Whole)],
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just(None), Just(Some("fr")), Just(Some("english"))],
+    )
+        .prop_map(|(mode, think_open, choices, language)| Options { mode, think_open, choices, language })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn a_span_is_visible_text_and_an_answer_is_never_empty(text in texts(), options in options()) {
+        let found = extract(&text, &options);
+        prop_assert_eq!(&found, &extract(&text, &options));
+        if let Some(found) = found {
+            prop_assert!(text.get(found.span.clone()).is_some());
+            prop_assert!(!found.text.is_empty());
+            let parts = reasoning::visible(&text, options.think_open);
+            prop_assert!(parts.iter().any(|part| part.start <= found.span.start && found.span.end <= part.end));
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_read(text in any::<String>(), options in options()) {
+        let found = extract(&text, &options);
+        prop_assert!(found.is_none_or(|found| found.span.end <= text.len()));
+    }
+
+    #[test]
+    fn what_was_only_thought_is_no_answer(thought in "[a-z0-9 ={}$]{0,40}") {
+        let text = format!("<think>{thought} \\boxed{{41}}");
+        prop_assert_eq!(extract(&text, &Options::default()), None);
+    }
+}
+
+#[test]
+fn a_box_beats_every_other_rule_wherever_it_stands() {
+    for rest in ["The final answer is $7$.", "<answer>7</answer>", "#### 7", "**7**"] {
+        assert_eq!(read(&format!("\\boxed{{9}} {rest}")), Some(("9".into(), Rule::Boxed)));
+        assert_eq!(read(&format!("{rest} \\boxed{{9}}")), Some(("9".into(), Rule::Boxed)));
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_given_is_not_found() {
+    for text in [
+        "",
+        " ",
+        "$$",
+        "\\boxed{}",
+        "\\boxed{3",
+        "6 + 1 is \n\n",
+        "$$$$$$3",
+        "<think>5",
+        "I have been thinking about it for long",
+    ] {
+        let found = read(text);
+        assert!(found.is_none() || text.starts_with('6'), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn tags_and_hashes_are_read_to_their_end() {
+    for (text, answer, rule) in [
+        ("Some <answer>77</answer> more 8", "77", Rule::AnswerTag),
+        ("<ANSWER> $x = 3$ </ANSWER >", "x = 3", Rule::AnswerTag),
+        ("<answer>The answer is 4.</answer>", "4", Rule::AnswerTag),
+        ("<answer>41 or 42</answer>", "41 or 42", Rule::AnswerTag),
+        ("<answer>5</answer> or <answer>6</answer>", "5 or 6", Rule::AnswerTag),
+        ("The final answer is #### 1,234.56.", "1,234.56", Rule::Hashes),
+        ("#### Step 1: add\n3\n#### 18 dollars", "18 dollars", Rule::Hashes),
+    ] {
+        assert_eq!(read(text), Some((answer.to_owned(), rule)), "{text}");
+    }
+    assert_eq!(read("#### Conclusion\nThere are 12 of them."), Some(("12".into(), Rule::LastNumber)));
+}
+
+#[test]
+fn letters_count_only_where_the_task_is_multiple_choice() {
+    let choices = Options { choices: true, ..Options::default() };
+    let chosen = |text| extract(text, &choices).map(|found| found.text.into_owned());
+    assert_eq!(chosen("The number is 10, but the choice is (A).").as_deref(), Some("A"));
+    assert_eq!(read("The number is 10, but the choice is (A).").map(|found| found.0).as_deref(), Some("10"));
+    assert_eq!(chosen("The answer is for sure D, it can't be A or B").as_deref(), Some("D"));
+    assert_eq!(chosen("The answer is 42.").as_deref(), Some("42"));
+}
+
+#[test]
+fn modes_narrow_what_counts() {
+    let boxed = Options { mode: Mode::Boxed, ..Options::default() };
+    assert_eq!(extract("The answer is 5.", &boxed), None);
+    let whole = Options { mode: Mode::Whole, ..Options::default() };
+    let found = extract("<think>x</think> a sentence. ", &whole);
+    assert_eq!(found.map(|found| found.text.into_owned()).as_deref(), Some("a sentence."));
+}
+
+/// Work that grows with the square of the text would not end here in a person's patience.
+#[test]
+fn a_megabyte_of_one_mark_is_read_in_one_go() {
+    for mark in [
+        "$",
+        "$$",
+        "{",
+        "\\boxed{",
+        "\\boxed{3}",
+        "<think>",
+        "</think>",
+        "<answer>",
+        "answer is ",
+        "答案是",
+        "(",
+        "1 or ",
+        "A ",
+        "A is ",
+        "**",
+        "####",
+        "\\begin{align}",
+        "\\frac{",
+        "\n\n1",
+        "1. ",
+    ] {
+        let text = mark.repeat(1_000_000 / mark.len());
+        for choices in [false, true] {
+            let options = Options { choices, ..Options::default() };
+            let found = extract(&text, &options);
+            assert!(found.is_none_or(|found| found.span.end <= text.len()));
+        }
+    }
+}

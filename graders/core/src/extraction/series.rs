@@ -87,7 +87,10 @@ fn link(gap: &str) -> Option<Link<'_>> {
         let Some(first) = rest.chars().next() else {
             return Some(Link { joiner: joined.unwrap_or(Joiner::Comma), label: None });
         };
-        if first.is_alphanumeric() || first == '\\' {
+        if first.is_numeric() {
+            return None;
+        }
+        if first.is_alphabetic() || first == '\\' {
             let word = &rest[..word_length(rest)];
             // "y" joins in Spanish and names in `y_2 =`.
             let names = rest[word.len()..].trim_start().starts_with(['=', '_', '(', '^']);

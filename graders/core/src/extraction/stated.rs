@@ -375,5 +375,90 @@ fn clause<'a>(line: &Line<'a>, first: usize, how: How) -> Option<Found<'a>> {
         return None;
     }
     let source = tidy(&line.text[line.tokens[first].start..line.tokens[end - 1].end]);
-    (!source.is_empty()).then(|| Found { text: Cow::Borrowed(source), source, rule: Rule::Stated })
+    (!source.is_empty()).then_some(Found { text: Cow::Borrowed(source), source, rule: Rule::Stated })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stated(text: &str) -> Option<String> {
+        last(text, &Options::default()).map(|found| found.text.into_owned())
+    }
+
+    #[test]
+    fn a_statement_is_read_in_every_language_of_the_table() {
+        for (text, answer) in [
+            ("So the final answer is 42.", "42"),
+            ("**Answer:** $\\frac{1}{2}$", "\\frac{1}{2}"),
+            ("答案是 12。", "12"),
+            ("答案：每份应该是 $\\frac{2}{5}$ 吨。", "\\frac{2}{5}"),
+            ("La réponse est 3/4.", "3/4"),
+            ("Réponse : 12", "12"),
+            ("Die Antwort lautet 7.", "7"),
+            ("La respuesta es -3.", "-3"),
+            ("A resposta é 8.", "8"),
+            ("La risposta è 9.", "9"),
+            ("Ответ: 15", "15"),
+            ("الجواب هو 92", "92"),
+            ("उत्तर: 67", "67"),
+            ("उत्तर 67 है", "67"),
+            ("答えは 5 です", "5"),
+            ("답은 5 입니다", "5"),
+        ] {
+            assert_eq!(stated(text).as_deref(), Some(answer), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_statement_counts() {
+        assert_eq!(stated("Answer: 41 was a guess.\nAnswer: 42").as_deref(), Some("42"));
+        assert_eq!(stated("Final Answer: The final answer is $7$. I hope it is correct.").as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn a_statement_hands_over_chains_lists_and_alternatives_whole() {
+        assert_eq!(stated("the answer is 35 + 70 = 105.").as_deref(), Some("35 + 70 = 105"));
+        assert_eq!(stated("The answer is $5$ or $6$.").as_deref(), Some("5 or 6"));
+        assert_eq!(stated("Answer: 7 7 7").as_deref(), Some("7 7 7"));
+        assert_eq!(stated("The answer is 10, but it was close to 9.").as_deref(), Some("10"));
+    }
+
+    #[test]
+    fn words_between_name_and_value_are_skipped() {
+        assert_eq!(stated("The answer to the last part is approximately 3.2 km.").as_deref(), Some("3.2 km"));
+        assert_eq!(stated("Answer (in cm): 5").as_deref(), Some("5"));
+        assert_eq!(stated("Final Answer: The largest $n$ is 34.").as_deref(), Some("34"));
+        assert_eq!(stated("### Final Answer\n\n\\[ 9 \\]").as_deref(), Some("9"));
+    }
+
+    #[test]
+    fn an_answer_in_words_is_one() {
+        assert_eq!(stated("The answer is Monday.").as_deref(), Some("Monday"));
+        assert_eq!(stated("The answer is no.").as_deref(), Some("no"));
+        assert_eq!(stated("Answer: no real solutions").as_deref(), Some("no real solutions"));
+        assert_eq!(stated("The answer is June 5.").as_deref(), Some("June 5"));
+    }
+
+    #[test]
+    fn denials_conditions_and_announcements_are_no_statements() {
+        for text in [
+            "The answer is not 5.",
+            "If the answer is 5, we are done.",
+            "To answer: 5 of them",
+            "The answer is as follows",
+            "the wrong answer is 5",
+            "I would answer 3 questions",
+        ] {
+            assert_eq!(stated(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_short_name_needs_its_language_and_a_line_of_its_own() {
+        let french = Options { language: Some("fr"), ..Options::default() };
+        let read = |text| last(text, &french).map(|found| found.text.into_owned());
+        assert_eq!(read("R : 5").as_deref(), Some("5"));
+        assert_eq!(stated("R : 5"), None);
+    }
 }

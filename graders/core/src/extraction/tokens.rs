@@ -310,7 +310,7 @@ impl Reader<'_> {
             '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => self.push(Kind::Other, 1),
             '<' | '>' | '!' | '=' if next == Some('=') => self.push(Kind::Relation, 2),
             '=' | '<' | '>' | '≤' | '≥' | '≠' | '≈' | '≡' | '∈' | '＝' | '⩽' | '⩾' => {
-                self.push(Kind::Relation, length)
+                self.push(Kind::Relation, length);
             }
             '!' | '！' => {
                 let factorial = c == '!'
