@@ -159,7 +159,9 @@ impl Task {
         let keys: Vec<String> = fields.keys().cloned().collect();
         serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| {
             let message = error.to_string();
-            let pointer = keys.iter().find(|key| message.contains(&format!("`{key}`")));
+            // A message about an unknown field goes on to name the known ones: the first one named is meant.
+            let named = keys.iter().filter_map(|key| Some((message.find(&format!("`{key}`"))?, key)));
+            let pointer = named.min().map(|(_, key)| key);
             invalid(&error, pointer.map(|key| format!("/{key}")).unwrap_or_default())
         })
     }
