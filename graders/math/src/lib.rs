@@ -1,1 +1,61 @@
-//! Being built.
+//! Grader `math`: is the answer equivalent to the gold? Owns parsing, normal forms and equality of mathematical answers; where the
+//! answer stands in a completion is `assay_core::extraction`'s knowledge.
+//!
+//! # What it checks
+//!
+//! Numbers, expressions, equations, inequalities, intervals, sets, tuples, lists, matrices, quantities, ratios, numerals in a base,
+//! times, multiple choice and words, written in LaTeX, plain ASCII or Unicode. Numbers are exact; constants with radicals are
+//! proved equal by a separation bound; other constants agree within `2^-256` beyond the size of the numbers in them; rational
+//! functions agree at random points modulo random 61-bit primes, other functions at random points of their domain. Each grade
+//! names the rule that decided.
+//!
+//! # What it refuses
+//!
+//! Rounding nobody asked for, solving equations, alternatives (`5 or 6` for `5`), false chains (`8 = 7` for `7`), intervals whose ends
+//! differ, units that differ, names that differ. Work is charged to a step budget, so no input is slow and no verdict depends
+//! on the machine's load; what cannot be decided within it is wrong.
+//!
+//! # Known false positives
+//!
+//! - `1,22` equals `1.22` as well as the list of 1 and 22: a comma between digits is ambiguous.
+//! - `(1, 2)` equals the bare list `1, 2`, which many completions write for a tuple.
+//! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, which holds for positive x.
+//!
+//! # Known false negatives
+//!
+//! - Words that mean the same but are not the same words.
+//! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
+//! - Labelled values in another order than a bare list's.
+//!
+//! # Example
+//!
+//! ```
+//! use assay_math::{Options, equivalent};
+//!
+//! let found = equivalent(r"\frac{\sqrt{3}}{3}", "1/sqrt(3)", &Options::default());
+//! assert!(found.equal);
+//! assert_eq!(found.rule.as_str(), "algebraic");
+//! assert!(!equivalent("7", "8 = 7", &Options::default()).equal);
+//! ```
+
+pub mod budget;
+mod compare;
+mod decide;
+mod evidence;
+mod grade;
+mod normal;
+mod number;
+mod options;
+mod parse;
+mod prepare;
+mod spec;
+mod task;
+pub mod tree;
+
+pub use compare::{BadGold, Comparison, Gold, equivalent};
+pub use decide::rule::Rule;
+pub use number::Rational;
+pub use options::{Options, Order, Percent, Rounding, Tolerance, Units};
+pub use parse::{MAX_TEXT, Reading, read};
+pub use prepare::MathGrader;
+pub use spec::SPEC;

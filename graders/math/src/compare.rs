@@ -1,0 +1,170 @@
+//! The pure heart of the grader: two texts, a verdict and its ground. Knows nothing of completions, tasks or services.
+
+use crate::budget::{Budget, Exhausted};
+use crate::decide::rule::Rule;
+use crate::decide::{self, Context};
+use crate::options::Options;
+use crate::parse;
+use crate::tree::Expr;
+
+/// What a comparison found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// Whether the answer is equivalent to the gold.
+    pub equal: bool,
+    /// The rule that decided.
+    pub rule: Rule,
+    /// Steps taken.
+    pub steps: u64,
+    /// Normal form of the gold, where one was made.
+    pub gold_normal: Option<String>,
+    /// Normal form of the answer, where one was made.
+    pub answer_normal: Option<String>,
+}
+
+/// Why a gold is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadGold {
+    /// It is empty or says nothing the grader understands.
+    #[error("the gold cannot be read; write it as LaTeX, plain ASCII or words")]
+    Unparsable,
+    /// Its normal form needs more work than the budget.
+    #[error("the gold needs more work than the step budget allows; write it in a simpler form")]
+    TooCostly,
+}
+
+/// A gold read and brought into normal form once.
+#[derive(Debug, Clone)]
+pub struct Gold {
+    text: String,
+    plain: String,
+    readings: Vec<Expr>,
+}
+
+/// A text without what only formats it: blanks, dollar signs, `\left` and its kind, a final stop.
+fn plain(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.trim().trim_end_matches(['.', ' ']);
+    while let Some(c) = rest.chars().next() {
+        let skip = ["\\left", "\\right", "\\,", "\\!", "\\;"].iter().find(|noise| {
+            rest.strip_prefix(**noise)
+                .is_some_and(|after| noise.len() == 2 || !after.starts_with(|c: char| c.is_ascii_alphabetic()))
+        });
+        if let Some(noise) = skip {
+            rest = rest.get(noise.len()..).unwrap_or_default();
+            continue;
+        }
+        if !matches!(c, '$' | '\n' | '\r' | '\t') {
+            kept.push(c);
+        }
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+    }
+    kept.trim().to_owned()
+}
+
+impl Gold {
+    /// Reads a gold.
+    ///
+    /// # Errors
+    /// [`BadGold`] when no answer could be compared to it.
+    pub fn read(text: &str, options: &Options) -> Result<Self, BadGold> {
+        let reading = parse::read(text).ok_or(BadGold::Unparsable)?;
+        let budget = Budget::default();
+        let cx = Context::new(options, &budget);
+        let mut readings = Vec::with_capacity(2);
+        for expr in std::iter::once(reading.expr).chain(reading.other) {
+            readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
+        }
+        Ok(Self { text: text.to_owned(), plain: plain(text), readings })
+    }
+
+    /// The text it was read from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its first reading.
+    pub(crate) fn reading(&self) -> Option<&Expr> {
+        self.readings.first()
+    }
+
+    /// Bytes it keeps, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        fn size(expr: &Expr) -> usize {
+            96 + expr.children().into_iter().map(size).sum::<usize>()
+                + expr.as_number().map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
+        }
+        self.text.len() * 2 + self.readings.iter().map(size).sum::<usize>()
+    }
+
+    /// Compares an answer with this gold.
+    #[must_use]
+    pub fn compare(&self, answer: &str, options: &Options) -> Comparison {
+        let finished = |equal, rule, steps| Comparison { equal, rule, steps, gold_normal: None, answer_normal: None };
+        if !self.plain.is_empty() && self.plain == plain(answer) {
+            return finished(true, Rule::SameText, 1);
+        }
+        let Some(reading) = parse::read(answer) else {
+            return finished(false, Rule::Unparsed, 1);
+        };
+        let budget = Budget::default();
+        let cx = Context::new(options, &budget);
+        match self.decide(&reading, &cx) {
+            Ok((equal, normal)) => Comparison {
+                equal,
+                rule: cx.rule(),
+                steps: budget.used(),
+                gold_normal: self.readings.first().map(Expr::to_string),
+                answer_normal: Some(normal.to_string()),
+            },
+            Err(Exhausted) => finished(false, Rule::Budget, budget.used()),
+        }
+    }
+
+    fn decide(&self, reading: &parse::Reading, cx: &Context<'_>) -> Result<(bool, Expr), Exhausted> {
+        let normal = decide::normal(&reading.expr, cx)?;
+        let Some(gold) = self.readings.first() else {
+            return Ok((false, normal));
+        };
+        if decide::same(gold, &normal, cx)? {
+            return Ok((true, normal));
+        }
+        let rule = cx.rule();
+        // Ambiguous commas: any reading of one side that equals one of the other.
+        for other_gold in self.readings.iter().skip(1) {
+            if decide::same(other_gold, &normal, cx)? {
+                return Ok((true, normal));
+            }
+        }
+        if let Some(other) = &reading.other {
+            let other = decide::normal(other, cx)?;
+            for gold in &self.readings {
+                if decide::same(gold, &other, cx)? {
+                    return Ok((true, other));
+                }
+            }
+        }
+        cx.by(rule);
+        Ok((false, normal))
+    }
+}
+
+/// Compares two texts. A gold that cannot be read equals nothing.
+#[must_use]
+pub fn equivalent(gold: &str, answer: &str, options: &Options) -> Comparison {
+    match Gold::read(gold, options) {
+        Ok(gold) => gold.compare(answer, options),
+        Err(bad) => Comparison {
+            equal: false,
+            rule: match bad {
+                BadGold::Unparsable => Rule::Unparsed,
+                BadGold::TooCostly => Rule::Budget,
+            },
+            steps: 0,
+            gold_normal: None,
+            answer_normal: None,
+        },
+    }
+}

@@ -1,0 +1,315 @@
+//! Tuples, sets, lists, matrices and systems: component by component, in order or in any order.
+
+use super::rule::Rule;
+use super::{Context, as_solved, real_set, same as same_things};
+use crate::budget::Exhausted;
+use crate::options::Order;
+use crate::tree::{End, Expr, NamedSet};
+
+/// Most components compared in any order.
+const MAX_UNORDERED: usize = 300;
+
+/// Whether two collections are equal. Anything else has nothing in common.
+pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    match (gold, answer) {
+        (Expr::List(a), Expr::List(b)) => lists(gold, a, answer, b, cx),
+        (Expr::List(a), Expr::Set(b)) | (Expr::Set(b), Expr::List(a)) => {
+            if matches!(gold, Expr::List(_)) {
+                values_in_any_order(a, b, cx)
+            } else {
+                values_in_any_order(b, a, cx)
+            }
+        }
+        (Expr::Set(a), Expr::Set(b)) => {
+            let (a, b) = (distinct(a, cx)?, distinct(b, cx)?);
+            any_order(&a, &b, cx)
+        }
+        (Expr::Bracket(a_open, a, a_close), Expr::Bracket(b_open, b, b_close)) => {
+            if a.len() != b.len() {
+                return Ok(false);
+            }
+            // Two components may be an interval, whose ends count.
+            let square = [a_open, a_close, b_open, b_close].contains(&&End::Square);
+            if a.len() == 2 && square && (a_open, a_close) != (b_open, b_close) {
+                cx.by(Rule::RealSet);
+                return Ok(false);
+            }
+            if cx.options.order == Order::Unordered {
+                return any_order(a, b, cx);
+            }
+            let equal = ordered(a, b, cx)?;
+            by(cx, equal, Rule::Tuple);
+            Ok(equal)
+        }
+        (Expr::Bracket(open, items, close), Expr::List(other))
+        | (Expr::List(other), Expr::Bracket(open, items, close)) => {
+            // `[1, 2]` may be an interval, which no two values are.
+            if items.len() == 2 && (*open == End::Square || *close == End::Square) {
+                return sets(gold, answer, cx);
+            }
+            let other = unlabelled(other);
+            let equal =
+                if matches!(gold, Expr::List(_)) { ordered(&other, items, cx)? } else { ordered(items, &other, cx)? };
+            by(cx, equal, Rule::Tuple);
+            if equal { Ok(true) } else { sets(gold, answer, cx) }
+        }
+        (Expr::Matrix(a), Expr::Matrix(b)) => {
+            let shape = |rows: &[Vec<Expr>]| (rows.len(), rows.first().map_or(0, Vec::len));
+            if shape(a) != shape(b) {
+                cx.by(Rule::Matrix);
+                return Ok(false);
+            }
+            let a: Vec<Expr> = a.iter().flatten().cloned().collect();
+            let b: Vec<Expr> = b.iter().flatten().cloned().collect();
+            let equal = ordered(&a, &b, cx)?;
+            by(cx, equal, Rule::Matrix);
+            Ok(equal)
+        }
+        (Expr::Matrix(rows), Expr::Bracket(_, items, _) | Expr::List(items)) => vector(rows, items, true, cx),
+        (Expr::Bracket(_, items, _) | Expr::List(items), Expr::Matrix(rows)) => vector(rows, items, false, cx),
+        (Expr::Cases(a), Expr::Cases(b)) => {
+            let row = |row: &Vec<Expr>| Expr::Bracket(End::Round, row.clone(), End::Round);
+            let a: Vec<Expr> = a.iter().map(row).collect();
+            let b: Vec<Expr> = b.iter().map(row).collect();
+            any_order(&a, &b, cx)
+        }
+        (Expr::Named(NamedSet::Empty), Expr::Text(text) | Expr::Word(text))
+        | (Expr::Text(text) | Expr::Word(text), Expr::Named(NamedSet::Empty)) => {
+            cx.by(Rule::Text);
+            Ok(matches!(
+                crate::parse::text::comparable(text).as_str(),
+                "empty set"
+                    | "no solution"
+                    | "no solutions"
+                    | "none"
+                    | "no real solutions"
+                    | "no real solution"
+                    | "empty"
+            ))
+        }
+        _ => sets(gold, answer, cx),
+    }
+}
+
+/// Notes the rule of a collection, unless a component was decided by the task's tolerance.
+fn by(cx: &Context<'_>, equal: bool, rule: Rule) {
+    if !equal || cx.rule() != Rule::Tolerance {
+        cx.by(rule);
+    }
+}
+
+/// Unions of intervals, where both sides are some.
+fn sets(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let continuous = |expr: &Expr| !matches!(expr, Expr::Set(_));
+    if let (Some(a), Some(b)) = (real_set::of(gold, cx)?, real_set::of(answer, cx)?)
+        && (continuous(gold) || continuous(answer))
+    {
+        let equal = real_set::same(&a, &b, cx)?;
+        cx.by(Rule::RealSet);
+        if equal {
+            return Ok(true);
+        }
+    }
+    if let (Expr::SetOp(a_op, a), Expr::SetOp(b_op, b)) = (gold, answer)
+        && a_op == b_op
+    {
+        return match a_op {
+            crate::tree::SetOp::Difference => {
+                let equal = a.len() == b.len() && ordered(a, b, cx)?;
+                by(cx, equal, Rule::Tuple);
+                Ok(equal)
+            }
+            _ => any_order(a, b, cx),
+        };
+    }
+    if let (Expr::SetBuilder(a, a_conditions), Expr::SetBuilder(b, b_conditions)) = (gold, answer) {
+        let equal = same_things(a, b, cx)? && any_order(a_conditions, b_conditions, cx)?;
+        cx.by(Rule::RealSet);
+        return Ok(equal);
+    }
+    if cx.rule() != Rule::RealSet {
+        cx.by(Rule::Kind);
+    }
+    Ok(false)
+}
+
+/// Component by component, in order.
+pub(crate) fn ordered(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if gold.len() != answer.len() {
+        return Ok(false);
+    }
+    let mut tolerant = false;
+    for (a, b) in gold.iter().zip(answer) {
+        if !same_things(a, b, cx)? {
+            return Ok(false);
+        }
+        tolerant |= cx.rule() == Rule::Tolerance;
+    }
+    if tolerant {
+        cx.by(Rule::Tolerance);
+    }
+    Ok(true)
+}
+
+/// Each component of one side equals one of the other that no earlier one took. Taking the first equal one is exact because
+/// equality is transitive.
+fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    cx.by(Rule::Unordered);
+    if gold.len() != answer.len() || gold.len() > MAX_UNORDERED {
+        return Ok(false);
+    }
+    let mut free: Vec<&Expr> = answer.iter().collect();
+    let mut tolerant = false;
+    for a in gold {
+        // The same tree is nearly always among them and costs nothing.
+        let mut found = free.iter().position(|b| *b == a);
+        if found.is_none() {
+            for (at, b) in free.iter().enumerate() {
+                if same_things(a, b, cx)? {
+                    tolerant |= cx.rule() == Rule::Tolerance;
+                    found = Some(at);
+                    break;
+                }
+            }
+        }
+        match found {
+            Some(at) => {
+                free.swap_remove(at);
+            }
+            None => {
+                cx.by(Rule::Unordered);
+                return Ok(false);
+            }
+        }
+    }
+    cx.by(if tolerant { Rule::Tolerance } else { Rule::Unordered });
+    Ok(true)
+}
+
+fn distinct(items: &[Expr], cx: &Context<'_>) -> Result<Vec<Expr>, Exhausted> {
+    let mut kept: Vec<Expr> = Vec::with_capacity(items.len());
+    if items.len() > MAX_UNORDERED {
+        return Ok(items.to_vec());
+    }
+    'items: for item in items {
+        for own in &kept {
+            if same_things(own, item, cx)? {
+                continue 'items;
+            }
+        }
+        kept.push(item.clone());
+    }
+    Ok(kept)
+}
+
+/// The names of a list whose every item is a solved equation of one name.
+fn labels(items: &[Expr]) -> Option<Vec<Expr>> {
+    items
+        .iter()
+        .map(|item| {
+            let solved = as_solved(item)?;
+            match <[Expr; 1]>::try_from(solved.names) {
+                Ok([name]) => Some(name),
+                Err(_) => None,
+            }
+        })
+        .collect()
+}
+
+/// Values without their names; items without names stay.
+fn unlabelled(items: &[Expr]) -> Vec<Expr> {
+    items.iter().map(|item| as_solved(item).map_or_else(|| item.clone(), |solved| solved.value)).collect()
+}
+
+/// How the names of a list bear on the order of its values.
+#[derive(Clone, Copy, PartialEq)]
+enum Labels {
+    /// None.
+    Absent,
+    /// All the same: values of one name.
+    One,
+    /// Words, as in `Maximum = 2, Minimum = 1`.
+    Words,
+    /// Different variables.
+    Variables,
+}
+
+fn labels_of(items: &[Expr]) -> Labels {
+    let Some(names) = labels(items) else {
+        return Labels::Absent;
+    };
+    let first = names.first();
+    if names.iter().all(|name| Some(name) == first) {
+        return Labels::One;
+    }
+    let word = |name: &Expr| matches!(name, Expr::Symbol(name) if name.len() > 3 && name.bytes().all(|b| b.is_ascii_alphabetic()) && name.bytes().any(|b| b.is_ascii_lowercase()));
+    if names.iter().all(word) {
+        return Labels::Words;
+    }
+    // `x_1 = 2, x_2 = 3` are values of x.
+    let stem = |name: &Expr| match name {
+        Expr::Symbol(name) => name.split_once("_{").map(|(stem, _)| stem.to_owned()),
+        _ => None,
+    };
+    let stems: Option<Vec<String>> = names.iter().map(stem).collect();
+    match stems {
+        Some(stems) if stems.windows(2).all(|pair| pair.first() == pair.last()) => Labels::One,
+        _ => Labels::Variables,
+    }
+}
+
+fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if cx.options.order == Order::Ordered {
+        let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
+        by(cx, equal, Rule::Tuple);
+        return Ok(equal);
+    }
+    let (a_labels, b_labels) = (labels_of(a), labels_of(b));
+    let equal = match (a_labels, b_labels) {
+        (Labels::Absent, Labels::Absent) => values_in_any_order(a, b, cx)?,
+        // Named on one side: different variables fix the order, one name or words do not.
+        (Labels::Absent, Labels::Variables) | (Labels::Variables, Labels::Absent) => {
+            let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
+            by(cx, equal, Rule::Tuple);
+            equal
+        }
+        (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
+        _ => any_order(a, b, cx)?,
+    };
+    if equal {
+        return Ok(true);
+    }
+    // `x > 0, x < 3`
+    sets(gold, answer, cx)
+}
+
+/// Values in any order; a group of equations among them stands for its tuple.
+fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    any_order(a, b, cx)
+}
+
+/// A column or a row against a tuple.
+fn vector(rows: &[Vec<Expr>], items: &[Expr], matrix_is_gold: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let single = rows.len() == 1 || rows.iter().all(|row| row.len() == 1);
+    if !single {
+        // `[[1, 2], [3, 4]]`
+        if rows.len() != items.len() {
+            return Ok(false);
+        }
+        for (row, item) in rows.iter().zip(items) {
+            let Expr::Bracket(_, cells, _) = item else {
+                return Ok(false);
+            };
+            let equal = if matrix_is_gold { ordered(row, cells, cx)? } else { ordered(cells, row, cx)? };
+            if !equal {
+                return Ok(false);
+            }
+        }
+        cx.by(Rule::Matrix);
+        return Ok(true);
+    }
+    let cells: Vec<Expr> = rows.iter().flatten().cloned().collect();
+    let equal = if matrix_is_gold { ordered(&cells, items, cx)? } else { ordered(items, &cells, cx)? };
+    by(cx, equal, Rule::Matrix);
+    Ok(equal)
+}

@@ -1,0 +1,390 @@
+//! The value of an expression at a point: as a residue or as a complex ball. Refuses what has no value there.
+
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive};
+
+use crate::budget::{Budget, Exhausted};
+use crate::number::Rational;
+use crate::number::ball::{Ball, Unknown};
+use crate::number::complex::Complex;
+use crate::number::elementary;
+use crate::number::residue::{Field, Residue, mix};
+use crate::tree::{Binder, Constant, Expr, Function};
+
+/// Most terms of a sum or factors of a product that are evaluated.
+const MAX_TERMS: i64 = 4_000;
+
+/// Why there is no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoValue {
+    /// Not at this point, or not at this precision.
+    Here(Unknown),
+    /// Nowhere: the expression is of a kind that is not evaluated.
+    Anywhere,
+    /// The work was too much.
+    Exhausted,
+}
+
+impl From<Exhausted> for NoValue {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+impl From<Unknown> for NoValue {
+    fn from(unknown: Unknown) -> Self {
+        Self::Here(unknown)
+    }
+}
+
+/// FNV-1a over a name.
+pub(crate) fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The residue of a rational function whose symbols, and transcendental constants, have random values drawn from `seed`.
+///
+/// Pi and e count as symbols: an identity that holds for symbols holds for them, and none other between them is known.
+pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> Result<Residue, NoValue> {
+    budget.charge(6)?;
+    let at = |expr: &Expr| residue(expr, field, seed, budget);
+    let pole = NoValue::Here(Unknown::Undefined);
+    match expr {
+        Expr::Number(value) => {
+            budget.charge(value.bits() / 16)?;
+            field.rational(value).ok_or(pole)
+        }
+        Expr::Symbol(name) => Ok(field.element(mix(hash(name) ^ seed))),
+        Expr::Constant(Constant::Pi) => Ok(field.element(mix(1 ^ seed))),
+        Expr::Constant(Constant::E) => Ok(field.element(mix(2 ^ seed))),
+        Expr::Sum(items) => {
+            let mut total = field.element(0);
+            for item in items {
+                total = field.add(total, at(item)?);
+            }
+            Ok(total)
+        }
+        Expr::Product(items) => {
+            let mut total = field.element(1);
+            for item in items {
+                total = field.mul(total, at(item)?);
+            }
+            Ok(total)
+        }
+        Expr::Power(pair) => match &pair.1 {
+            Expr::Number(exponent) if exponent.is_integer() => {
+                budget.charge(600)?;
+                field.pow(at(&pair.0)?, exponent.num()).ok_or(pole)
+            }
+            _ => Err(NoValue::Anywhere),
+        },
+        Expr::Apply(name, items) => {
+            let mut state = hash(name);
+            for item in items {
+                budget.charge(1_000)?;
+                state = mix(state ^ field.value(at(item)?));
+            }
+            Ok(field.element(mix(state ^ seed)))
+        }
+        _ => Err(NoValue::Anywhere),
+    }
+}
+
+/// A point: a rational for each symbol, and whether values may leave the real line.
+pub(crate) struct Point<'a> {
+    pub(crate) values: Vec<(&'a str, Rational)>,
+    pub(crate) complex: bool,
+    pub(crate) prec: u64,
+}
+
+impl Point<'_> {
+    fn value(&self, name: &str) -> Option<&Rational> {
+        self.values.iter().rev().find(|(own, _)| *own == name).map(|(_, value)| value)
+    }
+}
+
+/// The value of an expression at a point.
+pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
+    let prec = point.prec;
+    let words = prec / 64 + 1;
+    budget.charge(10 + words)?;
+    let at = |expr: &Expr| ball(expr, point, budget);
+    let value = match expr {
+        Expr::Number(value) => {
+            budget.charge(value.bits() / 32)?;
+            Ball::rational(value, prec)?.into()
+        }
+        Expr::Symbol(name) => {
+            let value = point.value(name).ok_or(NoValue::Anywhere)?;
+            Ball::rational(value, prec)?.into()
+        }
+        Expr::Constant(Constant::Pi) => elementary::pi(prec)?.into(),
+        Expr::Constant(Constant::E) => elementary::e(prec)?.into(),
+        Expr::Constant(Constant::I) => Complex::i(),
+        Expr::Sum(items) => {
+            let mut total = Complex::from(Ball::small(0));
+            for item in items {
+                total = total.add(&at(item)?, prec)?;
+            }
+            total
+        }
+        Expr::Product(items) => {
+            let mut total = Complex::from(Ball::small(1));
+            for item in items {
+                budget.charge(words * words)?;
+                total = total.mul(&at(item)?, prec)?;
+            }
+            total
+        }
+        Expr::Power(pair) => {
+            budget.charge(words * words * 4)?;
+            match (&pair.0, &pair.1) {
+                (base, Expr::Number(exponent)) => {
+                    budget.charge(exponent.bits() * words * words)?;
+                    if exponent.den().bits() > 1 {
+                        let index = exponent.den().to_u64().unwrap_or(u64::MAX).min(1 << 20);
+                        budget.charge(index.saturating_mul(words * words).saturating_mul(4))?;
+                    }
+                    at(base)?.powq(exponent, prec)?
+                }
+                (Expr::Constant(Constant::E), exponent) => {
+                    budget.charge(words * words * 60)?;
+                    at(exponent)?.exp(prec)?
+                }
+                (base, exponent) => {
+                    budget.charge(words * words * 150)?;
+                    let (base, exponent) = (at(base)?, at(exponent)?);
+                    match whole(&exponent) {
+                        Some(n) => base.powi(n, prec)?,
+                        None => base.pow(&exponent, prec)?,
+                    }
+                }
+            }
+        }
+        Expr::Call(function, items) => {
+            let mut arguments = Vec::with_capacity(items.len());
+            for item in items {
+                arguments.push(at(item)?);
+            }
+            call(*function, &arguments, prec, budget)?
+        }
+        Expr::Apply(name, items) => {
+            // An unknown function of the same normal forms has the same value, whatever it is.
+            let mut state = hash(name);
+            for item in items {
+                state = mix(state ^ hash(&item.to_string()));
+            }
+            budget.charge(100)?;
+            Ball::dyadic(BigInt::from(mix(state) >> 3) + (BigInt::one() << 61), -61).into()
+        }
+        Expr::Quantity(inner, unit) if &**unit == "°" => {
+            let angle = at(inner)?.mul(&elementary::pi(prec)?.into(), prec)?;
+            angle.mul(&Ball::small(180).recip(prec)?.into(), prec)?
+        }
+        Expr::Bound(binder @ (Binder::Sum | Binder::Product), name, parts) => {
+            series(*binder, name, parts, point, budget)?
+        }
+        _ => return Err(NoValue::Anywhere),
+    };
+    if !point.complex && value.im.is_some() {
+        return Err(NoValue::Here(Unknown::Undefined));
+    }
+    Ok(value)
+}
+
+fn whole(value: &Complex) -> Option<i64> {
+    let real = value.real().ok()?;
+    if !real.is_exact() {
+        return None;
+    }
+    let floor = real.floor().ok()?;
+    let back = Ball::integer(floor.clone());
+    let same = real.sub(&back, 256).ok()?.is_zero();
+    same.then(|| floor.to_i64()).flatten()
+}
+
+fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
+    let [low, high, body] = parts else {
+        return Err(NoValue::Anywhere);
+    };
+    if matches!(high, Expr::Constant(Constant::Infinity) | Expr::Ellipsis) || name.is_empty() {
+        return Err(NoValue::Anywhere);
+    }
+    let end = |expr: &Expr| -> Result<i64, NoValue> {
+        whole(&ball(expr, point, budget)?).ok_or(NoValue::Here(Unknown::Undefined))
+    };
+    let (low, high) = (end(low)?, end(high)?);
+    if high.checked_sub(low).is_none_or(|count| count > MAX_TERMS) {
+        return Err(NoValue::Here(Unknown::TooLarge));
+    }
+    let sum = binder == Binder::Sum;
+    let mut total = Complex::from(Ball::small(i64::from(!sum)));
+    let mut values = point.values.clone();
+    values.push((name, Rational::small(low)));
+    let mut inner = Point { values, ..*point };
+    for n in low..=high {
+        if let Some((_, value)) = inner.values.last_mut() {
+            *value = Rational::small(n);
+        }
+        let term = ball(body, &inner, budget)?;
+        total = if sum { total.add(&term, point.prec)? } else { total.mul(&term, point.prec)? };
+    }
+    Ok(total)
+}
+
+fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -> Result<Complex, NoValue> {
+    let words = prec / 64 + 1;
+    budget.charge(words * words * 60)?;
+    let one = Complex::from(Ball::small(1));
+    let real = |at: usize| -> Result<&Ball, NoValue> { Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?) };
+    let integer = |at: usize| -> Result<i64, NoValue> {
+        whole(arguments.get(at).ok_or(NoValue::Anywhere)?).ok_or(NoValue::Here(Unknown::Undefined))
+    };
+    let first = arguments.first().ok_or(NoValue::Anywhere)?;
+    let quotient = |num: Ball, den: &Ball| -> Result<Complex, NoValue> { Ok(num.mul(&den.recip(prec)?, prec)?.into()) };
+    let exponentials = || -> Result<(Ball, Ball), NoValue> {
+        let up = elementary::exp(real(0)?, prec)?;
+        let down = up.recip(prec)?;
+        Ok((up, down))
+    };
+    Ok(match function {
+        Function::Sin => elementary::sin_cos(real(0)?, prec)?.0.into(),
+        Function::Cos => elementary::sin_cos(real(0)?, prec)?.1.into(),
+        Function::Tan => {
+            let (sin, cos) = elementary::sin_cos(real(0)?, prec)?;
+            quotient(sin, &cos)?
+        }
+        Function::Cot => {
+            let (sin, cos) = elementary::sin_cos(real(0)?, prec)?;
+            quotient(cos, &sin)?
+        }
+        Function::Sec => {
+            let (_, cos) = elementary::sin_cos(real(0)?, prec)?;
+            cos.recip(prec)?.into()
+        }
+        Function::Csc => {
+            let (sin, _) = elementary::sin_cos(real(0)?, prec)?;
+            sin.recip(prec)?.into()
+        }
+        Function::Arcsin => arcsin(real(0)?, prec)?.into(),
+        Function::Arccos => {
+            let half_pi = elementary::pi(prec)?.scaled(-1);
+            half_pi.sub(&arcsin(real(0)?, prec)?, prec)?.into()
+        }
+        Function::Arctan => elementary::atan(real(0)?, prec)?.into(),
+        Function::Arccot => {
+            let half_pi = elementary::pi(prec)?.scaled(-1);
+            half_pi.sub(&elementary::atan(real(0)?, prec)?, prec)?.into()
+        }
+        Function::Sinh => {
+            let (up, down) = exponentials()?;
+            up.sub(&down, prec)?.scaled(-1).into()
+        }
+        Function::Cosh => {
+            let (up, down) = exponentials()?;
+            up.add(&down, prec)?.scaled(-1).into()
+        }
+        Function::Tanh => {
+            let (up, down) = exponentials()?;
+            quotient(up.sub(&down, prec)?, &up.add(&down, prec)?)?
+        }
+        Function::Arsinh | Function::Arcosh => {
+            // ln(x + sqrt(x² ± 1))
+            let square = first.mul(first, prec)?;
+            let inner = if function == Function::Arsinh { square.add(&one, prec)? } else { square.sub(&one, prec)? };
+            first.add(&inner.sqrt(prec)?, prec)?.ln(prec)?
+        }
+        Function::Artanh => {
+            // ln((1 + x) / (1 - x)) / 2
+            let ratio = one.add(first, prec)?.mul(&one.sub(first, prec)?.recip(prec)?, prec)?;
+            let twice = ratio.ln(prec)?;
+            Complex { re: twice.re.scaled(-1), im: twice.im.map(|im| im.scaled(-1)) }
+        }
+        Function::Ln => {
+            budget.charge(words * words * 40)?;
+            let log = first.ln(prec)?;
+            match arguments.get(1) {
+                Some(base) => log.mul(&base.ln(prec)?.recip(prec)?, prec)?,
+                None => log,
+            }
+        }
+        Function::Abs => first.abs(prec)?.into(),
+        Function::Re => first.re.clone().into(),
+        Function::Im => first.im.clone().unwrap_or_else(|| Ball::small(0)).into(),
+        Function::Conjugate => Complex { re: first.re.clone(), im: first.im.as_ref().map(Ball::neg) },
+        Function::Arg => first.argument(prec)?.into(),
+        Function::Sign => Ball::small(i64::from(real(0)?.sign()?)).into(),
+        Function::Floor => Ball::integer(real(0)?.floor()?).into(),
+        Function::Ceil => Ball::integer(-real(0)?.neg().floor()?).into(),
+        Function::Factorial => {
+            let n = integer(0)?;
+            if !(0..=MAX_TERMS).contains(&n) {
+                return Err(NoValue::Here(Unknown::Undefined));
+            }
+            let mut total = Ball::small(1);
+            budget.charge(n.unsigned_abs() * words)?;
+            for k in 2..=n {
+                total = total.mul(&Ball::small(k), prec)?;
+            }
+            total.into()
+        }
+        Function::Binomial => {
+            let (n, k) = (integer(0)?, integer(1)?);
+            if n < 0 || k < 0 || k > n {
+                return Err(NoValue::Here(Unknown::Undefined));
+            }
+            let k = k.min(n - k);
+            if k > MAX_TERMS {
+                return Err(NoValue::Here(Unknown::TooLarge));
+            }
+            budget.charge(k.unsigned_abs() * words * 3)?;
+            let mut total = Ball::small(1);
+            for j in 1..=k {
+                total = total.mul(&Ball::small(n - k + j), prec)?.mul(&Ball::small(j).recip(prec)?, prec)?;
+            }
+            total.into()
+        }
+        Function::Mod => {
+            let (a, m) = (integer(0)?, integer(1)?);
+            let rest = a.checked_rem_euclid(m).ok_or(NoValue::Here(Unknown::Undefined))?;
+            Ball::small(rest).into()
+        }
+        Function::Gcd | Function::Lcm => {
+            use num_integer::Integer;
+            let mut total = integer(0)?;
+            for at in 1..arguments.len() {
+                let next = integer(at)?;
+                if total == i64::MIN || next == i64::MIN {
+                    return Err(NoValue::Here(Unknown::TooLarge));
+                }
+                total = if function == Function::Gcd {
+                    total.gcd(&next)
+                } else {
+                    let over = total.gcd(&next).max(1);
+                    (total / over).checked_mul(next).ok_or(NoValue::Here(Unknown::TooLarge))?
+                };
+            }
+            Ball::small(total).into()
+        }
+        Function::Min | Function::Max => {
+            let mut best = real(0)?;
+            for at in 1..arguments.len() {
+                let next = real(at)?;
+                let sign = next.sub(best, prec)?.sign()?;
+                if (sign < 0) == (function == Function::Min) {
+                    best = next;
+                }
+            }
+            best.clone().into()
+        }
+        Function::Det => return Err(NoValue::Anywhere),
+    })
+}
+
+/// `arcsin x = 2 arctan(x / (1 + sqrt(1 - x²)))`, which is stable at both ends.
+fn arcsin(x: &Ball, prec: u64) -> Result<Ball, NoValue> {
+    let rest = Ball::small(1).sub(&x.mul(x, prec)?, prec)?;
+    let root = rest.root(2, prec)?;
+    let slope = x.mul(&Ball::small(1).add(&root, prec)?.recip(prec)?, prec)?;
+    Ok(elementary::atan(&slope, prec)?.scaled(1))
+}

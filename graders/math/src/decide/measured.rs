@@ -1,0 +1,169 @@
+//! Values that carry something: units, bases, times of day, ratios.
+
+use super::rule::Rule;
+use super::{Context, real_set, same as same_things};
+use crate::budget::Exhausted;
+use crate::normal::fold;
+use crate::options::Units;
+use crate::parse::unit::{Measure, measure};
+use crate::tree::{Constant, Expr};
+
+/// Whether two values are equal where at least one carries something; `None` when none does.
+pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+    match (gold, answer) {
+        (Expr::Quantity(a, a_unit), Expr::Quantity(b, b_unit)) => {
+            let equal = quantities(a, a_unit, b, b_unit, cx)?;
+            cx.by(Rule::Unit);
+            Ok(Some(equal))
+        }
+        (Expr::Quantity(a, unit), b) => one_sided(a, unit, b, true, cx).map(Some),
+        (a, Expr::Quantity(b, unit)) => one_sided(b, unit, a, false, cx).map(Some),
+        (Expr::Based(a, a_base), Expr::Based(b, b_base)) => {
+            cx.by(Rule::Base);
+            let digits = |text: &str| text.trim_start_matches('0').to_owned();
+            Ok(Some(a_base == b_base && digits(a) == digits(b)))
+        }
+        (Expr::Based(..), other) | (other, Expr::Based(..)) if real_set::is_scalar(other) => {
+            cx.by(Rule::Base);
+            Ok(Some(false))
+        }
+        (Expr::Time(a), Expr::Time(b)) => {
+            cx.by(Rule::Time);
+            Ok(Some(a == b))
+        }
+        (Expr::Time(time), other) => with_ratio(*time, other, true, cx),
+        (other, Expr::Time(time)) => with_ratio(*time, other, false, cx),
+        (Expr::Ratio(a), Expr::Ratio(b)) => {
+            let equal = ratios(a, b, cx)?;
+            cx.by(Rule::Ratio);
+            Ok(Some(equal))
+        }
+        (Expr::Ratio(parts), other) | (other, Expr::Ratio(parts)) if real_set::is_scalar(other) => {
+            let [a, b] = parts.as_slice() else {
+                return Ok(Some(false));
+            };
+            let value = fold(&Expr::quotient(a.clone(), b.clone()), cx.budget)?;
+            let equal =
+                if matches!(gold, Expr::Ratio(_)) { cx.values(&value, other)? } else { cx.values(other, &value)? };
+            if cx.rule() != Rule::Tolerance {
+                cx.by(Rule::Ratio);
+            }
+            Ok(Some(equal))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// `11:21` may be a time or a ratio; beside a ratio or a value it is a ratio.
+fn with_ratio(time: u32, other: &Expr, time_is_gold: bool, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+    if !(matches!(other, Expr::Ratio(_)) || real_set::is_scalar(other)) || time % 60 != 0 {
+        return Ok(None);
+    }
+    let part = |value: u32| Expr::int(i64::from(value));
+    let ratio = Expr::Ratio(vec![part(time / 3_600), part(time / 60 % 60)]);
+    if time_is_gold { same(&ratio, other, cx) } else { same(other, &ratio, cx) }
+}
+
+fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let (Some((a_first, a_rest)), Some((b_first, b_rest))) = (a.split_first(), b.split_first()) else {
+        return Ok(false);
+    };
+    if a.len() != b.len() || a.iter().chain(b).any(|part| !real_set::is_scalar(part)) {
+        return Ok(a.len() == b.len() && super::collection::ordered(a, b, cx)?);
+    }
+    for (a_next, b_next) in a_rest.iter().zip(b_rest) {
+        let left = fold(&Expr::Product(vec![a_first.clone(), b_next.clone()]), cx.budget)?;
+        let right = fold(&Expr::Product(vec![b_first.clone(), a_next.clone()]), cx.budget)?;
+        if !cx.values(&left, &right)? {
+            return Ok(false);
+        }
+    }
+    // 0:0 says nothing.
+    let zero = |part: &Expr| part.is_int(0);
+    Ok(!(zero(a_first) && a_rest.iter().all(zero)))
+}
+
+fn quantities(a: &Expr, a_unit: &str, b: &Expr, b_unit: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if cx.options.units == Units::Ignore {
+        return same_things(a, b, cx);
+    }
+    match (measure(a_unit), measure(b_unit)) {
+        (Measure::Unit(a_kind, a_scale), Measure::Unit(b_kind, b_scale)) => {
+            if a_kind != b_kind {
+                return Ok(false);
+            }
+            if a_scale == b_scale {
+                return same_things(a, b, cx);
+            }
+            let scaled =
+                |value: &Expr, scale| fold(&Expr::Product(vec![Expr::Number(scale), value.clone()]), cx.budget);
+            same_things(&scaled(a, a_scale)?, &scaled(b, b_scale)?, cx)
+        }
+        (Measure::Words(a_words), Measure::Words(b_words)) => {
+            if !same_words(&a_words, &b_words) {
+                return Ok(false);
+            }
+            same_things(a, b, cx)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Whether two descriptions are the same words up to a plural.
+fn same_words(a: &str, b: &str) -> bool {
+    let stem = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+    let stems = |text: &str| text.split_whitespace().map(stem).collect::<Vec<_>>();
+    stems(a) == stems(b)
+}
+
+/// A quantity against a value without a unit: units are compared when both have one. An angle in degrees is also its radians.
+fn one_sided(
+    value: &Expr,
+    unit: &str,
+    other: &Expr,
+    quantity_is_gold: bool,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
+    let ordered = |value: &Expr| {
+        if quantity_is_gold { same_things(value, other, cx) } else { same_things(other, value, cx) }
+    };
+    // `10 m` without markup reads as ten times m.
+    if let Some((number, letter)) = number_and_letters(other)
+        && let (Measure::Unit(..), Measure::Unit(..)) = (measure(unit), measure(&letter))
+    {
+        let equal = quantities(value, unit, &number, &letter, cx)?;
+        cx.by(Rule::Unit);
+        return Ok(equal);
+    }
+    let equal = ordered(value)?;
+    if !equal && matches!(unit, "°" | "degrees" | "degree") && real_set::is_scalar(other) {
+        let radians = fold(
+            &Expr::Product(vec![
+                value.clone(),
+                Expr::Constant(Constant::Pi),
+                Expr::Number(crate::number::Rational::ratio(1, 180)),
+            ]),
+            cx.budget,
+        )?;
+        let equal = other.any(&|part| matches!(part, Expr::Constant(Constant::Pi))) && ordered(&radians)?;
+        cx.by(Rule::Unit);
+        return Ok(equal);
+    }
+    if cx.rule() != Rule::Tolerance {
+        cx.by(Rule::Unit);
+    }
+    Ok(equal)
+}
+
+/// A product of a number and single letters that spell a unit, in the order they sort.
+fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
+    let Expr::Product(items) = expr else {
+        return None;
+    };
+    match items.as_slice() {
+        [number @ Expr::Number(_), Expr::Symbol(letter)] if letter.len() == 1 => {
+            Some((number.clone(), letter.to_string()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,342 @@
+//! Equality of two answers, kind by kind: the kinds of both sides choose the rule, each rule lives in a room of its own.
+//!
+//! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond the size of all numbers in
+//! them; everything else is decided exactly or with an error below `2^-60`. What cannot be decided is not equal.
+
+pub(crate) mod collection;
+pub(crate) mod evaluate;
+pub(crate) mod measured;
+pub(crate) mod real_set;
+pub(crate) mod rule;
+pub(crate) mod scalar;
+pub(crate) mod separation;
+pub(crate) mod statement;
+pub(crate) mod tolerance;
+
+use std::cell::Cell;
+
+use crate::budget::{Budget, Exhausted};
+use crate::normal::{expanded, fold};
+use crate::options::Options;
+use crate::parse::{is_product, letters, text};
+use crate::tree::{Expr, Relation};
+use rule::Rule;
+use statement::Solved;
+
+/// What every rule works with.
+pub(crate) struct Context<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) budget: &'a Budget,
+    rule: Cell<Rule>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(options: &'a Options, budget: &'a Budget) -> Self {
+        Self { options, budget, rule: Cell::new(Rule::Kind) }
+    }
+
+    /// The rule that decided last.
+    pub(crate) fn rule(&self) -> Rule {
+        self.rule.get()
+    }
+
+    /// Notes the rule that decides.
+    pub(crate) fn by(&self, rule: Rule) {
+        self.rule.set(rule);
+    }
+
+    /// Whether two folded values are equal, within the task's tolerance.
+    pub(crate) fn values(&self, gold: &Expr, answer: &Expr) -> Result<bool, Exhausted> {
+        let (equal, rule) = scalar::same(gold, answer, self.budget)?;
+        self.by(rule);
+        if !equal && tolerance::allows(gold, answer, self)? {
+            self.by(Rule::Tolerance);
+            return Ok(true);
+        }
+        Ok(equal)
+    }
+}
+
+/// The normal form of a whole answer.
+pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
+    cx.budget.charge(10)?;
+    let expr = expanded(expr);
+    normal_inside(&expr, cx)
+}
+
+fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
+    cx.budget.charge(4)?;
+    let all =
+        |items: &[Expr]| -> Result<Vec<Expr>, Exhausted> { items.iter().map(|item| normal_inside(item, cx)).collect() };
+    Ok(match expr {
+        Expr::Chain(sides, relations) => {
+            let sides = all(sides)?;
+            // `x = 1 ± 2` and `a = 4, -8` give one statement for each value.
+            if let (Some((Expr::List(values), names)), true) =
+                (sides.split_last(), relations.iter().all(|relation| *relation == Relation::Equal))
+                && !names.is_empty()
+                && names.iter().all(|name| matches!(name, Expr::Symbol(_) | Expr::Apply(..)))
+            {
+                let statements = values.iter().map(|value| {
+                    let mut sides = names.to_vec();
+                    sides.push(value.clone());
+                    Expr::Chain(sides, relations.clone())
+                });
+                return Ok(Expr::List(statements.collect()));
+            }
+            statement::reduced(sides, relations.clone(), cx)?
+        }
+        Expr::List(items) => Expr::List(all(items)?),
+        Expr::Set(items) => Expr::Set(all(items)?),
+        Expr::Bracket(open, items, close) => Expr::Bracket(*open, all(items)?, *close),
+        Expr::SetOp(op, items) => Expr::SetOp(*op, all(items)?),
+        Expr::SetBuilder(member, conditions) => {
+            Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
+        }
+        Expr::Where(inner, condition) => Expr::Where(Box::new(normal_inside(inner, cx)?), condition.clone()),
+        Expr::Cases(rows) => {
+            let mut normal = Vec::with_capacity(rows.len());
+            for row in rows {
+                normal.push(all(row)?);
+            }
+            // One column is a system.
+            if normal.iter().all(|row| row.len() == 1) {
+                Expr::List(normal.into_iter().flatten().collect())
+            } else {
+                Expr::Cases(normal)
+            }
+        }
+        Expr::Ratio(items) => Expr::Ratio(all(items)?),
+        other => fold(other, cx.budget)?,
+    })
+}
+
+/// Whether two normal forms say the same.
+pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    cx.budget.charge(20)?;
+    if gold == answer {
+        cx.by(Rule::SameTree);
+        return Ok(true);
+    }
+    match (gold, answer) {
+        (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
+            // Two different conditions make two different statements.
+            if a_text != b_text {
+                cx.by(Rule::Text);
+                return Ok(false);
+            }
+            same(a, b, cx)
+        }
+        (Expr::Where(inner, _), other) => same(inner, other, cx),
+        (other, Expr::Where(inner, _)) => same(other, inner, cx),
+        (Expr::Chain(..), _) | (_, Expr::Chain(..)) => statements(gold, answer, cx),
+        _ => things(gold, answer, cx),
+    }
+}
+
+fn as_solved(expr: &Expr) -> Option<Solved> {
+    match expr {
+        Expr::Chain(sides, relations) => statement::solved(sides, relations),
+        _ => None,
+    }
+}
+
+/// At least one side is a chain.
+fn statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let equation = |expr: &Expr| matches!(expr, Expr::Chain(_, relations) if relations.iter().all(|relation| *relation == Relation::Equal));
+    match (as_solved(gold), as_solved(answer)) {
+        (Some(a), Some(b)) => {
+            cx.by(Rule::Solved);
+            for (a_name, b_name) in a.names.iter().flat_map(|a_name| b.names.iter().map(move |b_name| (a_name, b_name)))
+            {
+                if let Some(value) = statement::renamed(a_name, b_name, &b.value)
+                    && same(&a.value, &normal_inside(&value, cx)?, cx)?
+                {
+                    return Ok(true);
+                }
+            }
+            if let (Expr::Chain(a, _), Expr::Chain(b, _)) = (gold, answer) {
+                cx.by(Rule::Equation);
+                return statement::multiples(a, b, false, cx);
+            }
+            Ok(false)
+        }
+        (Some(a), None) if !matches!(answer, Expr::Chain(..)) => bare(&a, answer, true, cx),
+        (None, Some(b)) if !matches!(gold, Expr::Chain(..)) => bare(&b, gold, false, cx),
+        _ => {
+            if let (Expr::Chain(a, _), Expr::Chain(b, _)) = (gold, answer)
+                && equation(gold)
+                && equation(answer)
+            {
+                cx.by(Rule::Equation);
+                if statement::multiples(a, b, false, cx)? {
+                    return Ok(true);
+                }
+            }
+            if let (Some(a), Some(b)) = (real_set::of(gold, cx)?, real_set::of(answer, cx)?) {
+                let equal = real_set::same(&a, &b, cx)?;
+                cx.by(Rule::RealSet);
+                if equal {
+                    return Ok(true);
+                }
+            }
+            chains(gold, answer, cx)
+        }
+    }
+}
+
+/// A solved equation against something without a name.
+fn bare(solved: &Solved, other: &Expr, gold_is_solved: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let equal = if gold_is_solved { same(&solved.value, other, cx)? } else { same(other, &solved.value, cx)? };
+    if equal && cx.rule() != Rule::Tolerance {
+        cx.by(Rule::Solved);
+    }
+    Ok(equal)
+}
+
+/// Two chains side by side, the second also read backwards; orders of two sides up to positive multiples.
+fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let (Expr::Chain(a, a_relations), Expr::Chain(b, b_relations)) = (gold, answer) else {
+        return Ok(false);
+    };
+    cx.by(Rule::Chain);
+    if let ([a_relation], [b_relation]) = (a_relations.as_slice(), b_relations.as_slice())
+        && a_relation.is_order()
+        && b_relation.is_order()
+    {
+        let turned: Vec<Expr> = b.iter().rev().cloned().collect();
+        if a_relation == b_relation && statement::multiples(a, b, true, cx)?
+            || *a_relation == b_relation.reversed() && statement::multiples(a, &turned, true, cx)?
+        {
+            cx.by(Rule::Equation);
+            return Ok(true);
+        }
+    }
+    if a.len() != b.len() {
+        return Ok(false);
+    }
+    let forwards = a_relations == b_relations;
+    if forwards && collection::ordered(a, b, cx)? {
+        cx.by(Rule::Chain);
+        return Ok(true);
+    }
+    let backwards = a_relations
+        .iter()
+        .zip(b_relations.iter().rev())
+        .all(|(a, b)| *a == b.reversed() && *a != Relation::In && *a != Relation::Maps);
+    if backwards {
+        let turned: Vec<Expr> = b.iter().rev().cloned().collect();
+        let equal = collection::ordered(a, &turned, cx)?;
+        cx.by(Rule::Chain);
+        return Ok(equal);
+    }
+    cx.by(Rule::Chain);
+    Ok(false)
+}
+
+/// Neither side is a chain.
+fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
+        return cx.values(gold, answer);
+    }
+    if let Some(equal) = measured::same(gold, answer, cx)? {
+        return Ok(equal);
+    }
+    if let Some(equal) = words(gold, answer, cx)? {
+        return Ok(equal);
+    }
+    collection::same(gold, answer, cx)
+}
+
+/// Words, choices and letters.
+fn words(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+    if let Some(equal) = choices(gold, answer, cx) {
+        cx.by(Rule::Choice);
+        return Ok(Some(equal));
+    }
+    let plain = |expr: &Expr| match expr {
+        Expr::Text(text) | Expr::Word(text) => Some(synonym(text::comparable(text))),
+        _ => None,
+    };
+    Ok(match (gold, answer) {
+        (Expr::Word(a), Expr::Word(b)) if a.chars().count() < 3 || b.chars().count() < 3 => {
+            cx.by(Rule::Text);
+            Some(a == b || a.to_lowercase() == b.to_lowercase() && a.chars().count() > 1)
+        }
+        (Expr::Text(_) | Expr::Word(_), Expr::Text(_) | Expr::Word(_)) => {
+            cx.by(Rule::Text);
+            Some(plain(gold) == plain(answer))
+        }
+        // `xy` against `x·y`
+        (Expr::Word(word), other) if real_set::is_scalar(other) && is_product(word) => {
+            let factors = fold(&letters(word), cx.budget)?;
+            Some(cx.values(&factors, other)?)
+        }
+        (other, Expr::Word(word)) if real_set::is_scalar(other) && is_product(word) => {
+            let factors = fold(&letters(word), cx.budget)?;
+            Some(cx.values(other, &factors)?)
+        }
+        // `\text{Maximum}` against a symbol of that name
+        (Expr::Symbol(name), Expr::Word(word) | Expr::Text(word))
+        | (Expr::Word(word) | Expr::Text(word), Expr::Symbol(name)) => {
+            cx.by(Rule::Text);
+            let exact = **name == **word;
+            Some(exact || name.len() > 2 && name.to_lowercase() == word.to_lowercase())
+        }
+        _ => None,
+    })
+}
+
+/// Yes and true, no and false are one answer.
+fn synonym(word: String) -> String {
+    match word.as_str() {
+        "yes" => "true".to_owned(),
+        "no" => "false".to_owned(),
+        _ => word,
+    }
+}
+
+fn choices(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
+    let map = &cx.options.choices;
+    let letter = |expr: &Expr| -> Option<char> {
+        match expr {
+            Expr::Choice(letter, _) => Some(*letter),
+            Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => {
+                let letter = name.chars().next()?;
+                if map.is_empty() { Some(letter) } else { Some(letter.to_ascii_uppercase()) }
+            }
+            _ => None,
+        }
+    };
+    if !matches!(gold, Expr::Choice(..)) && !matches!(answer, Expr::Choice(..)) && map.is_empty() {
+        return None;
+    }
+    let words = |expr: &Expr| match expr {
+        Expr::Choice(_, text) if !text.is_empty() => Some(text::comparable(text)),
+        Expr::Text(text) | Expr::Word(text) => Some(text::comparable(text)),
+        _ => None,
+    };
+    match (letter(gold), letter(answer)) {
+        (Some(a), Some(b)) => Some(a == b),
+        (Some(letter), None) | (None, Some(letter)) => {
+            let with_letter = if self::letter_of(gold).is_some() { gold } else { answer };
+            let other = if std::ptr::eq(with_letter, gold) { answer } else { gold };
+            let own = words(with_letter).filter(|_| matches!(with_letter, Expr::Choice(..)));
+            let option = map
+                .iter()
+                .find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string()))
+                .map(|(_, text)| text::comparable(text));
+            let said = words(other)?;
+            Some(own.as_ref() == Some(&said) || option.as_ref() == Some(&said))
+        }
+        (None, None) => None,
+    }
+}
+
+fn letter_of(expr: &Expr) -> Option<char> {
+    match expr {
+        Expr::Choice(letter, _) => Some(*letter),
+        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => name.chars().next(),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! The rules a comparison may be decided by, each with its ground.
+
+/// Which rule decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The texts are the same but for layout, and the gold parses.
+    SameText,
+    /// The trees are the same after exact arithmetic.
+    SameTree,
+    /// Two exact rationals.
+    Rational,
+    /// Two constants lie further apart than their certified error.
+    Apart,
+    /// Two algebraic numbers are closer than their separation bound allows two different ones to be (Burnikel, Fleischer,
+    /// Mehlhorn and Schirra 2000).
+    Algebraic,
+    /// Two constants agree to the stated precision, see [`crate::decide`].
+    Precision,
+    /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980, Zippel 1979).
+    Identity,
+    /// Two expressions agree, or not, at random points of their common domain.
+    Sampled,
+    /// Two equations are, or are not, multiples of each other.
+    Equation,
+    /// A value against a solved equation.
+    Solved,
+    /// Ordered components one by one.
+    Tuple,
+    /// Components in any order.
+    Unordered,
+    /// Cell by cell.
+    Matrix,
+    /// Unions of intervals over the reals.
+    RealSet,
+    /// Chains of statements side by side.
+    Chain,
+    /// Words after typography.
+    Text,
+    /// Letters of a multiple choice.
+    Choice,
+    /// Quantities with their units.
+    Unit,
+    /// Numerals in a base.
+    Base,
+    /// Times of day.
+    Time,
+    /// Ratios by cross-multiplication.
+    Ratio,
+    /// The task's tolerance or rounding.
+    Tolerance,
+    /// The kinds have nothing in common.
+    Kind,
+    /// The answer does not parse.
+    Unparsed,
+    /// The step budget ran out.
+    Budget,
+}
+
+impl Rule {
+    /// The name in evidence.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SameText => "same_text",
+            Self::SameTree => "same_tree",
+            Self::Rational => "rational",
+            Self::Apart => "apart",
+            Self::Algebraic => "algebraic",
+            Self::Precision => "precision",
+            Self::Identity => "identity",
+            Self::Sampled => "sampled",
+            Self::Equation => "equation",
+            Self::Solved => "solved",
+            Self::Tuple => "tuple",
+            Self::Unordered => "unordered",
+            Self::Matrix => "matrix",
+            Self::RealSet => "real_set",
+            Self::Chain => "chain",
+            Self::Text => "text",
+            Self::Choice => "choice",
+            Self::Unit => "unit",
+            Self::Base => "base",
+            Self::Time => "time",
+            Self::Ratio => "ratio",
+            Self::Tolerance => "tolerance",
+            Self::Kind => "kind",
+            Self::Unparsed => "unparsed",
+            Self::Budget => "budget",
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Whether two values are one number, or one function of their variables.
+//!
+//! Rationals exactly; rational functions modulo random primes; constants by certified balls against a separation bound; all else
+//! by certified balls at random points of the common domain. What cannot be decided is not equal.
+
+use num_bigint::BigInt;
+
+use super::evaluate::{NoValue, Point, ball, hash, residue};
+use super::rule::Rule;
+use super::separation;
+use crate::budget::{Budget, Exhausted};
+use crate::number::Rational;
+use crate::number::ball::Unknown;
+use crate::number::residue::{Field, mix};
+use crate::tree::{Constant, Expr, Function};
+
+/// An answer and the rule that gave it.
+pub(crate) type Decision = Result<(bool, Rule), Exhausted>;
+
+/// Most bits a constant is computed to.
+const MAX_PRECISION: u64 = 24_000;
+
+/// Points of the domain that must agree, and points tried in search of them.
+const POINTS: usize = 4;
+const TRIES: u64 = 24;
+
+/// What an expression is made of.
+#[derive(Debug, Clone, Copy, Default)]
+struct Features {
+    symbols: bool,
+    /// Anything but rational operations on numbers, symbols, pi and e.
+    transcendental: bool,
+    imaginary: bool,
+    nested_constant: bool,
+}
+
+fn features(expr: &Expr, found: &mut Features) {
+    match expr {
+        Expr::Number(_) => return,
+        Expr::Symbol(_) | Expr::Apply(..) => found.symbols = true,
+        Expr::Constant(Constant::I) => {
+            found.imaginary = true;
+            found.transcendental = true;
+        }
+        Expr::Constant(Constant::Infinity) => found.transcendental = true,
+        Expr::Constant(_) => found.nested_constant = true,
+        Expr::Power(pair) => {
+            if !pair.1.as_number().is_some_and(Rational::is_integer) {
+                found.transcendental = true;
+            }
+        }
+        Expr::Sum(_) | Expr::Product(_) => {}
+        Expr::Call(Function::Re | Function::Im | Function::Arg | Function::Conjugate, _) => {
+            found.transcendental = true;
+            found.imaginary = true;
+        }
+        _ => found.transcendental = true,
+    }
+    for child in expr.children() {
+        features(child, found);
+    }
+}
+
+/// Whether two folded values are equal.
+pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
+    if a == b {
+        return Ok((true, Rule::SameTree));
+    }
+    if let (Expr::Number(_), Expr::Number(_)) = (a, b) {
+        // Both are in lowest terms, so different parts are different numbers.
+        return Ok((false, Rule::Rational));
+    }
+    let mut found = Features::default();
+    features(a, &mut found);
+    features(b, &mut found);
+    if !found.transcendental {
+        return identity(a, b, budget);
+    }
+    if found.symbols { sampled(a, b, found.imaginary, budget) } else { constant(a, b, budget) }
+}
+
+/// Seed that depends on what is compared and not on the order.
+fn seed(a: &Expr, b: &Expr) -> u64 {
+    let text = |expr: &Expr| {
+        let shown = expr.to_string();
+        mix(hash(shown.get(..400).unwrap_or(&shown)))
+    };
+    text(a) ^ text(b)
+}
+
+fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
+    let seed = seed(a, b);
+    let mut agreed = 0;
+    for round in 0..8 {
+        let field = Field::new(mix(seed.wrapping_add(round)));
+        let point = mix(seed ^ (round << 32));
+        let values = (residue(a, field, point, budget), residue(b, field, point, budget));
+        match values {
+            (Ok(a), Ok(b)) => {
+                if !field.same(a, b) {
+                    return Ok((false, Rule::Identity));
+                }
+                agreed += 1;
+                if agreed == 2 {
+                    return Ok((true, Rule::Identity));
+                }
+            }
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            // A pole at this point or modulo this prime.
+            _ => {}
+        }
+    }
+    Ok((false, Rule::Identity))
+}
+
+/// Whether the ratio of two expressions is one constant other than 0 at all points, positive if `positive`.
+pub(crate) fn proportional(a: &Expr, b: &Expr, positive: bool, budget: &Budget) -> Result<bool, Exhausted> {
+    let mut found = Features::default();
+    features(a, &mut found);
+    features(b, &mut found);
+    if found.transcendental || positive {
+        return proportional_by_balls(a, b, positive, found.imaginary, budget);
+    }
+    let seed = seed(a, b);
+    let field = Field::new(seed);
+    let mut first = None;
+    let mut agreed = 0;
+    for round in 0..10 {
+        let point = mix(seed ^ (round << 32));
+        let (a, b) = match (residue(a, field, point, budget), residue(b, field, point, budget)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            _ => continue,
+        };
+        if a.is_zero() || b.is_zero() {
+            return Ok(false);
+        }
+        match first {
+            None => first = Some((a, b)),
+            Some((first_a, first_b)) => {
+                if !field.same(field.mul(a, first_b), field.mul(b, first_a)) {
+                    return Ok(false);
+                }
+                agreed += 1;
+                if agreed == 3 {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn proportional_by_balls(
+    a: &Expr,
+    b: &Expr,
+    positive: bool,
+    complex: bool,
+    budget: &Budget,
+) -> Result<bool, Exhausted> {
+    let symbols = symbols(a, b);
+    let seed = seed(a, b);
+    let mut first = None;
+    let mut agreed = 0;
+    for round in 0..TRIES {
+        let point = point(&symbols, seed, round, complex, 256);
+        let (a, b) = match (ball(a, &point, budget), ball(b, &point, budget)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => return Ok(false),
+            _ => continue,
+        };
+        if a.contains_zero() || b.contains_zero() {
+            return Ok(false);
+        }
+        if positive {
+            match (a.real().and_then(|a| a.sign()), b.real().and_then(|b| b.sign())) {
+                (Ok(a), Ok(b)) if a == b => {}
+                _ => return Ok(false),
+            }
+        }
+        let Some((first_a, first_b)) = &first else {
+            first = Some((a, b));
+            continue;
+        };
+        let difference = a
+            .mul(first_b, 256)
+            .and_then(|left| left.sub(&b.mul(first_a, 256)?, 256))
+            .map(|difference| (difference, a.magnitude() + first_b.magnitude()));
+        match difference {
+            Ok((difference, size)) if difference.contains_zero() => {
+                if difference.magnitude() > size - 100 {
+                    continue;
+                }
+            }
+            _ => return Ok(false),
+        }
+        agreed += 1;
+        if agreed == POINTS {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
+    let bound = separation::bound(a, b);
+    let mut prec = 128;
+    loop {
+        let point = Point { values: Vec::new(), complex: true, prec };
+        let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
+            (Ok(left), Ok(right)) => (left, right),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            (Err(NoValue::Here(Unknown::Straddles)), _) | (_, Err(NoValue::Here(Unknown::Straddles)))
+                if prec < 2_048 =>
+            {
+                prec *= 2;
+                continue;
+            }
+            // No value: equal only as trees.
+            _ => return Ok((false, Rule::Apart)),
+        };
+        let Ok(difference) = left.sub(&right, prec) else {
+            return Ok((false, Rule::Apart));
+        };
+        if !difference.contains_zero() {
+            return Ok((false, Rule::Apart));
+        }
+        let limit = i64::try_from(bound.bits).unwrap_or(i64::MAX);
+        if difference.is_zero() || difference.magnitude() < limit.saturating_neg() {
+            return Ok((true, if bound.proved { Rule::Algebraic } else { Rule::Precision }));
+        }
+        if prec >= MAX_PRECISION {
+            return Err(Exhausted);
+        }
+        // As much as the bound asks for beyond the size of the values, or twice as much as before.
+        let size = u64::try_from(left.magnitude().max(0)).unwrap_or(u64::MAX);
+        let wanted = bound.bits.saturating_add(size).saturating_add(64);
+        prec = wanted.clamp(prec + 64, (prec * 4).max(prec + 64)).min(MAX_PRECISION);
+    }
+}
+
+/// The symbols of both sides, sorted, each with whether it stands for whole numbers.
+fn symbols<'a>(a: &'a Expr, b: &'a Expr) -> Vec<(&'a str, bool)> {
+    fn walk<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
+        match expr {
+            Expr::Symbol(name) => match found.iter_mut().find(|(own, _)| **own == **name) {
+                Some((_, was)) => *was |= whole,
+                None => found.push((name, whole)),
+            },
+            Expr::Power(pair) => {
+                let negative = matches!(&pair.0, Expr::Number(base) if base.is_negative());
+                walk(&pair.0, whole, found);
+                walk(&pair.1, whole || negative, found);
+            }
+            Expr::Call(
+                Function::Factorial | Function::Binomial | Function::Gcd | Function::Lcm | Function::Mod,
+                items,
+            ) => {
+                for item in items {
+                    walk(item, true, found);
+                }
+            }
+            Expr::Bound(_, name, parts) => {
+                let before: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+                let bound_before = before.contains(&&**name);
+                for (at, part) in parts.iter().enumerate() {
+                    walk(part, at < 2 && parts.len() == 3, found);
+                }
+                if !bound_before {
+                    found.retain(|(own, _)| **own != **name);
+                }
+            }
+            other => {
+                for child in other.children() {
+                    walk(child, whole, found);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(a, false, &mut found);
+    walk(b, false, &mut found);
+    found.sort_unstable();
+    found
+}
+
+/// A point for the `round`-th try: small, then below one, then large, then negative values, then of mixed signs.
+fn point<'a>(symbols: &[(&'a str, bool)], seed: u64, round: u64, complex: bool, prec: u64) -> Point<'a> {
+    let values = symbols
+        .iter()
+        .map(|(name, whole)| {
+            let bits = mix(hash(name) ^ mix(seed ^ round));
+            let value = if *whole {
+                let step = i64::try_from(round).unwrap_or(0);
+                let random = i64::try_from(bits % (4 + round)).unwrap_or(0);
+                Rational::small(1 + step + random)
+            } else {
+                let unit = BigInt::from(bits >> 24 | 1);
+                let one = BigInt::from(1u64 << 40);
+                let share = Rational::new(unit, one).unwrap_or_else(|| Rational::ratio(1, 3));
+                let (scale, shift, negative) = match round % 6 {
+                    0 => (2, 1, false),
+                    1 => (1, 0, false),
+                    2 => (18, 2, false),
+                    3 => (5, 0, true),
+                    4 => (1, 0, bits & 1 == 1),
+                    _ => (3, 0, bits & 1 == 1),
+                };
+                let value = share
+                    .mul(&Rational::small(scale))
+                    .and_then(|value| value.add(&Rational::small(shift)))
+                    .unwrap_or(share);
+                if negative && !complex { value.neg() } else { value }
+            };
+            (*name, value)
+        })
+        .collect();
+    Point { values, complex, prec }
+}
+
+fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
+    let symbols = symbols(a, b);
+    let bound = separation::bound(a, b);
+    // Numbers in the expressions count, so that `sin x + 10^-100` is told from `sin x`.
+    let height = bound.bits.min(8_000);
+    let seed = seed(a, b);
+    let mut agreed = 0;
+    for round in 0..TRIES {
+        let mut prec = 192 + if bound.proved { 0 } else { height - separation::STATED_BITS.min(height) };
+        for _ in 0..3 {
+            let point = point(&symbols, seed, round, complex, prec);
+            let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
+                (Ok(left), Ok(right)) => (left, right),
+                (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => {
+                    return Err(Exhausted);
+                }
+                (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => {
+                    return Ok((false, Rule::Sampled));
+                }
+                _ => break,
+            };
+            let Ok(difference) = left.sub(&right, prec) else {
+                break;
+            };
+            if !difference.contains_zero() {
+                return Ok((false, Rule::Sampled));
+            }
+            let size = left.magnitude().max(right.magnitude());
+            let wanted = i64::try_from(prec / 2).unwrap_or(96).max(96);
+            if difference.is_zero() || difference.magnitude() <= size.saturating_sub(wanted) {
+                agreed += 1;
+                break;
+            }
+            prec *= 2;
+        }
+        if agreed == POINTS {
+            return Ok((true, Rule::Sampled));
+        }
+    }
+    Ok((false, Rule::Sampled))
+}
+
+/// The sign of `a - b` for real constants: `None` when it cannot be told.
+pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>, Exhausted> {
+    if let (Expr::Number(a), Expr::Number(b)) = (a, b) {
+        let (Some(below), Some(above)) = (a.less(b), b.less(a)) else {
+            return Ok(None);
+        };
+        return Ok(Some(i8::from(above) - i8::from(below)));
+    }
+    if same(a, b, budget)?.0 {
+        return Ok(Some(0));
+    }
+    let mut prec = 128;
+    while prec <= 2_048 {
+        let point = Point { values: Vec::new(), complex: false, prec };
+        match (ball(a, &point, budget), ball(b, &point, budget)) {
+            (Ok(left), Ok(right)) => {
+                let difference = left
+                    .sub(&right, prec)
+                    .ok()
+                    .and_then(|difference| difference.real().ok().and_then(|real| real.sign().ok()));
+                if let Some(sign) = difference {
+                    return Ok(Some(sign));
+                }
+            }
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            _ => return Ok(None),
+        }
+        prec *= 2;
+    }
+    Ok(None)
+}

@@ -1,0 +1,158 @@
+//! Equations: which side is a name and which the value, when two of them say the same, and what a chain comes to.
+
+use super::{Context, scalar};
+use crate::budget::Exhausted;
+use crate::normal::fold;
+use crate::tree::{Constant, Expr, Function, Relation};
+
+/// A value with the names it is given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Solved {
+    pub(crate) names: Vec<Expr>,
+    pub(crate) value: Expr,
+}
+
+/// Whether an expression names a quantity: a symbol, a function's value, a segment, a ratio or tuple of those, a sum or limit
+/// that is not computed. `xy` and `x^2` are no names.
+pub(crate) fn is_name(expr: &Expr) -> bool {
+    let segment = |expr: &Expr| matches!(expr, Expr::Symbol(name) if name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains(' '));
+    match expr {
+        Expr::Symbol(_) | Expr::Apply(..) | Expr::Bound(..) | Expr::Word(_) | Expr::Text(_) => true,
+        Expr::Constant(Constant::E | Constant::I) => false,
+        Expr::Call(Function::Abs, items) => items.iter().all(segment),
+        Expr::Bracket(_, items, _) | Expr::List(items) | Expr::Ratio(items) => {
+            items.len() > 1 && items.iter().all(is_name)
+        }
+        // NO/BO
+        Expr::Product(items) => match items.as_slice() {
+            [a, Expr::Power(pair)] => segment(a) && segment(&pair.0) && pair.1.is_int(-1),
+            [Expr::Power(pair), a] => segment(a) && segment(&pair.0) && pair.1.is_int(-1),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// An equation as names and a value; `None` when it is not solved for a name.
+pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
+    if !relations.iter().all(|relation| *relation == Relation::Equal) {
+        return None;
+    }
+    let (last, before) = sides.split_last()?;
+    if before.iter().all(is_name) {
+        return Some(Solved { names: before.to_vec(), value: last.clone() });
+    }
+    // `5 = x`
+    match sides {
+        [value, name] if is_name(name) && matches!(value, Expr::Number(_)) => {
+            Some(Solved { names: vec![name.clone()], value: value.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// What a chain comes to: sides after `≈` are remarks, equal sides in a row are one, a false chain stays as it is.
+pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'_>) -> Result<Expr, Exhausted> {
+    let (mut sides, mut relations) = (sides, relations);
+    if let Some(at) = relations.iter().position(|relation| *relation == Relation::Approx) {
+        let before = sides.get(..=at).unwrap_or_default();
+        if before.iter().all(is_name) {
+            if let Some(relation) = relations.get_mut(at) {
+                *relation = Relation::Equal;
+            }
+            sides.truncate(at + 2);
+            relations.truncate(at + 1);
+        } else {
+            sides.truncate(at + 1);
+            relations.truncate(at);
+        }
+    }
+    if relations.is_empty() {
+        return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
+    }
+    if !relations.iter().all(|relation| *relation == Relation::Equal) {
+        return Ok(Expr::Chain(sides, relations));
+    }
+    let names = sides.iter().take_while(|side| is_name(side)).count();
+    let values = sides.get(names..).unwrap_or_default();
+    if values.len() < 2 {
+        return Ok(Expr::Chain(sides, relations));
+    }
+    let Some(last) = values.last() else {
+        return Ok(Expr::Chain(sides, relations));
+    };
+    let last_folded = fold(last, cx.budget)?;
+    for value in values.iter().take(values.len() - 1) {
+        let value = fold(value, cx.budget)?;
+        let scalars = super::real_set::is_scalar(&value) && super::real_set::is_scalar(&last_folded);
+        let agree = if scalars { scalar::same(&value, &last_folded, cx.budget)?.0 } else { value == last_folded };
+        if !agree {
+            // False, or an equation in its own right.
+            return Ok(Expr::Chain(sides, relations));
+        }
+    }
+    let last = last.clone();
+    sides.truncate(names);
+    if sides.is_empty() {
+        return Ok(last);
+    }
+    sides.push(last);
+    relations.truncate(names);
+    Ok(Expr::Chain(sides, relations))
+}
+
+/// `left - right` of an equation with two sides.
+fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
+    let [left, right] = sides else {
+        return Ok(None);
+    };
+    let scalar =
+        |side: &Expr| matches!(side, Expr::Quantity(..) | Expr::Percent(_)) || super::real_set::is_scalar(side);
+    if !scalar(left) || !scalar(right) {
+        return Ok(None);
+    }
+    let difference = Expr::Sum(vec![left.clone(), right.clone().neg()]);
+    Ok(Some(fold(&difference, cx.budget)?))
+}
+
+/// Whether two equations are multiples of each other by a constant other than 0. An order keeps its direction only under a
+/// positive one.
+pub(crate) fn multiples(a: &[Expr], b: &[Expr], positive: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    match (difference(a, cx)?, difference(b, cx)?) {
+        (Some(a), Some(b)) => scalar::proportional(&a, &b, positive, cx.budget),
+        _ => Ok(false),
+    }
+}
+
+/// Whether two names may stand for one quantity, and the second's value in the first's variables: `f(m) = …` against `f(n) = …`,
+/// `f(x) = …` against `y = …`.
+pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
+    match (a, b) {
+        (Expr::Apply(a_name, a_items), Expr::Apply(b_name, b_items))
+            if a_name == b_name && a_items.len() == b_items.len() =>
+        {
+            let mut value = b_value.clone();
+            for (at, (a, b)) in a_items.iter().zip(b_items).enumerate() {
+                match (a, b) {
+                    (Expr::Symbol(_), Expr::Symbol(b)) => {
+                        // Two steps, so that exchanged names do not meet.
+                        value = value.substitute(b, &Expr::Symbol(format!("#{at}").into()));
+                    }
+                    (a, b) if a == b => {}
+                    _ => return None,
+                }
+            }
+            for (at, a) in a_items.iter().enumerate() {
+                value = value.substitute(&format!("#{at}"), a);
+            }
+            Some(value)
+        }
+        (Expr::Apply(_, items), Expr::Symbol(y)) | (Expr::Symbol(y), Expr::Apply(_, items))
+            if &**y == "y" && matches!(items.as_slice(), [Expr::Symbol(_)]) =>
+        {
+            Some(b_value.clone())
+        }
+        (a, b) if a == b => Some(b_value.clone()),
+        _ => None,
+    }
+}

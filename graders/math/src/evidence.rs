@@ -1,0 +1,27 @@
+//! Why a verdict is what it is, for a person to read.
+
+use assay_core::Evidence;
+use assay_core::extraction::Extracted;
+
+use crate::compare::Comparison;
+
+/// Longest normal form shown, in characters.
+const MAX_NORMAL: usize = 500;
+
+/// The evidence of one comparison.
+pub(crate) fn of(extracted: &Extracted<'_>, gold: &str, comparison: &Comparison) -> Evidence {
+    let mut evidence = Evidence::new()
+        .text("extracted", &extracted.text)
+        .value("span", vec![extracted.span.start as u64, extracted.span.end as u64])
+        .text("extraction", extracted.rule.as_str())
+        .text("gold", gold)
+        .text("rule", comparison.rule.as_str())
+        .value("steps", comparison.steps);
+    for (name, normal) in [("gold_normal", &comparison.gold_normal), ("answer_normal", &comparison.answer_normal)] {
+        if let Some(normal) = normal {
+            let end = normal.char_indices().nth(MAX_NORMAL).map_or(normal.len(), |(end, _)| end);
+            evidence = evidence.text(name, normal.get(..end).unwrap_or(normal));
+        }
+    }
+    evidence
+}

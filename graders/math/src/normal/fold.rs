@@ -1,0 +1,384 @@
+//! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products are flat and sorted, percent
+//! and degrees are factors. Whatever would grow too large stays as it is written.
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive};
+
+use super::matrix;
+use crate::budget::{Budget, Exhausted};
+use crate::number::Rational;
+use crate::parse::hundredth;
+use crate::tree::{Constant, Expr, Function};
+
+/// Largest result of a power, in bits.
+const MAX_POWER_BITS: u64 = 1 << 17;
+
+/// Largest argument of a factorial that is computed; `3000!` has 30,000 bits.
+const MAX_FACTORIAL: i64 = 3_000;
+
+/// The normal form of a value.
+///
+/// # Errors
+/// [`Exhausted`] when the work is more than the budget.
+pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    budget.charge(8)?;
+    Ok(match expr {
+        Expr::Sum(items) => sum(all(items, budget)?, budget)?,
+        Expr::Product(items) => product(all(items, budget)?, budget)?,
+        Expr::Power(pair) => power(fold(&pair.0, budget)?, fold(&pair.1, budget)?, budget)?,
+        Expr::Percent(inner) => product(vec![Expr::Number(hundredth()), fold(inner, budget)?], budget)?,
+        Expr::Quantity(inner, unit) => {
+            let inner = fold(inner, budget)?;
+            Expr::Quantity(Box::new(inner), unit.clone())
+        }
+        Expr::Call(function, items) => call(*function, all(items, budget)?, budget)?,
+        Expr::Apply(name, items) => Expr::Apply(name.clone(), all(items, budget)?),
+        leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => leaf.clone(),
+        other => {
+            let mut failed = None;
+            let folded = other.map_children(&mut |child| match fold(child, budget) {
+                Ok(child) => child,
+                Err(exhausted) => {
+                    failed = Some(exhausted);
+                    Expr::Ellipsis
+                }
+            });
+            match failed {
+                Some(exhausted) => return Err(exhausted),
+                None => folded,
+            }
+        }
+    })
+}
+
+fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {
+    items.iter().map(|item| radians(fold(item, budget)?, budget)).collect()
+}
+
+/// Inside an expression a degree is `pi/180`.
+fn radians(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    match expr {
+        Expr::Quantity(inner, unit) if matches!(&*unit, "°" | "degrees" | "degree") => {
+            product(vec![Expr::Number(Rational::ratio(1, 180)), Expr::Constant(Constant::Pi), *inner], budget)
+        }
+        other => Ok(other),
+    }
+}
+
+fn words(value: &Rational) -> u64 {
+    value.bits() / 64 + 1
+}
+
+fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
+    if let Some(total) = matrix::sum(&items) {
+        return fold(&total, budget);
+    }
+    let mut flat = Vec::with_capacity(items.len());
+    let mut constant = Rational::small(0);
+    for item in items {
+        let terms = match item {
+            Expr::Sum(inner) => inner,
+            other => vec![other],
+        };
+        for term in terms {
+            match &term {
+                Expr::Number(value) => {
+                    // A sum of fractions costs a greatest common divisor.
+                    budget.charge(words(value) * words(&constant) + 4)?;
+                    match constant.add(value) {
+                        Some(total) => constant = total,
+                        None => flat.push(term),
+                    }
+                }
+                _ => flat.push(term),
+            }
+        }
+    }
+    budget.charge(flat.len() as u64 * 4)?;
+    if !constant.is_zero() || flat.is_empty() {
+        flat.push(Expr::Number(constant));
+    }
+    if flat.len() == 1 {
+        return Ok(flat.pop().unwrap_or(Expr::Ellipsis));
+    }
+    flat.sort();
+    Ok(Expr::Sum(flat))
+}
+
+fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
+    if items.iter().any(|item| matches!(item, Expr::Matrix(_))) {
+        return match matrix::product(&items) {
+            Some(total) if !matches!(total, Expr::Product(_)) => fold(&total, budget),
+            _ => Ok(Expr::Product(items)),
+        };
+    }
+    let mut flat = Vec::with_capacity(items.len());
+    let mut constant = Rational::small(1);
+    for item in items {
+        let factors = match item {
+            Expr::Product(inner) => inner,
+            other => vec![other],
+        };
+        for factor in factors {
+            match &factor {
+                Expr::Number(value) => {
+                    budget.charge(words(value) * words(&constant) + 4)?;
+                    match constant.mul(value) {
+                        Some(total) => constant = total,
+                        None => flat.push(factor),
+                    }
+                }
+                _ => flat.push(factor),
+            }
+        }
+    }
+    let infinite = flat.iter().any(|factor| matches!(factor, Expr::Constant(Constant::Infinity)));
+    if infinite && flat.len() == 1 && !constant.is_zero() {
+        constant = Rational::small(if constant.is_negative() { -1 } else { 1 });
+    }
+    if constant.is_zero() && !infinite && flat.iter().all(is_finite) {
+        return Ok(Expr::int(0));
+    }
+    if !constant.is_one() || flat.is_empty() {
+        flat.push(Expr::Number(constant));
+    }
+    if flat.len() == 1 {
+        return Ok(flat.pop().unwrap_or(Expr::Ellipsis));
+    }
+    flat.sort();
+    Ok(Expr::Product(flat))
+}
+
+/// Whether zero times it is certainly zero: no division stands in it.
+fn is_finite(factor: &Expr) -> bool {
+    !factor.any(&|part| match part {
+        Expr::Power(pair) => !pair.1.as_number().is_some_and(|value| !value.is_negative()),
+        Expr::Symbol(_) | Expr::Sum(_) | Expr::Product(_) | Expr::Number(_) => false,
+        Expr::Constant(constant) => *constant == Constant::Infinity,
+        _ => true,
+    })
+}
+
+fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    let Expr::Number(raised) = &exponent else {
+        return Ok(Expr::power(base, exponent));
+    };
+    if raised.is_one() {
+        return Ok(base);
+    }
+    match base {
+        Expr::Number(value) => {
+            if let Some(whole) = raised.to_i64()
+                && let Some(result) = value.pow(whole, MAX_POWER_BITS)
+            {
+                budget.charge(words(&result) * 16)?;
+                return Ok(Expr::Number(result));
+            }
+            if let (Some(num), Some(index)) = (raised.num().to_i64(), raised.den().to_u32())
+                && index > 1
+                && index < 10_000
+            {
+                budget.charge(words(&value) * words(&value) + 20)?;
+                if let Some(root) = value.root(index)
+                    && let Some(result) = root.pow(num, MAX_POWER_BITS)
+                {
+                    budget.charge(words(&result) * 16)?;
+                    return Ok(Expr::Number(result));
+                }
+            }
+            Ok(Expr::power(Expr::Number(value), exponent))
+        }
+        Expr::Power(pair) if raised.is_integer() => match &pair.1 {
+            Expr::Number(inner) => match inner.mul(raised) {
+                Some(total) => power(pair.0, Expr::Number(total), budget),
+                None => Ok(Expr::power(Expr::Power(pair), exponent)),
+            },
+            _ => Ok(Expr::power(Expr::Power(pair), exponent)),
+        },
+        Expr::Matrix(rows) => Ok(matrix::power(&rows, raised)
+            .map(|total| fold(&total, budget))
+            .transpose()?
+            .unwrap_or_else(|| Expr::power(Expr::Matrix(rows), exponent))),
+        other => {
+            if raised.is_zero() && is_finite(&other) && matches!(other, Expr::Symbol(_)) {
+                return Ok(Expr::int(1));
+            }
+            Ok(Expr::power(other, exponent))
+        }
+    }
+}
+
+fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
+    let numbers: Option<Vec<&Rational>> = items.iter().map(Expr::as_number).collect();
+    if let Some(numbers) = numbers
+        && let Some(value) = exact(function, &numbers, budget)?
+    {
+        return Ok(Expr::Number(value));
+    }
+    if function == Function::Det
+        && let [Expr::Matrix(rows)] = items.as_slice()
+        && let Some(total) = matrix::determinant(rows)
+    {
+        return fold(&total, budget);
+    }
+    if matches!(function, Function::Min | Function::Max | Function::Gcd | Function::Lcm) && items.len() == 1 {
+        return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
+    }
+    Ok(Expr::Call(function, items))
+}
+
+fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<Option<Rational>, Exhausted> {
+    let size: u64 = numbers.iter().map(|value| words(value)).sum();
+    budget.charge(size * size + 8)?;
+    if size > 256 {
+        return Ok(None);
+    }
+    let fold_all = |combine: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
+        let mut all = numbers.iter();
+        let first = all.next()?.num().abs();
+        numbers
+            .iter()
+            .all(|value| value.is_integer())
+            .then(|| Rational::integer(all.fold(first, |so_far, value| combine(&so_far, value.num()))))
+    };
+    let extreme = |smallest: bool| {
+        let mut best: Option<&Rational> = None;
+        for value in numbers {
+            let better = match best {
+                None => true,
+                Some(best) if smallest => value.less(best)?,
+                Some(best) => best.less(value)?,
+            };
+            if better {
+                best = Some(value);
+            }
+        }
+        best.cloned()
+    };
+    Ok(match (function, numbers) {
+        (Function::Abs, [value]) => Some(value.abs()),
+        (Function::Floor, [value]) => Some(Rational::integer(value.floor())),
+        (Function::Ceil, [value]) => Some(Rational::integer(-value.neg().floor())),
+        (Function::Sign, [value]) => Some(Rational::small(match () {
+            () if value.is_zero() => 0,
+            () if value.is_negative() => -1,
+            () => 1,
+        })),
+        (Function::Re | Function::Conjugate, [value]) => Some((*value).clone()),
+        (Function::Im, [_]) => Some(Rational::small(0)),
+        (Function::Factorial, [value]) => match value.to_i64() {
+            Some(n) if (0..=MAX_FACTORIAL).contains(&n) => {
+                // n factors of about n·log n / 2 bits.
+                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 8 + 4))?;
+                Some(Rational::integer(range_product(1, n)))
+            }
+            _ => None,
+        },
+        (Function::Binomial, [n, k]) => binomial(n.to_i64(), k.to_i64(), budget)?,
+        (Function::Gcd, _) => fold_all(&|a, b| a.gcd(b)),
+        (Function::Lcm, _) => fold_all(&|a, b| a.lcm(b)),
+        (Function::Mod, [a, m]) if a.is_integer() && m.is_integer() && !m.is_zero() => {
+            Some(Rational::integer(a.num().mod_floor(m.num())))
+        }
+        (Function::Min, _) => extreme(true),
+        (Function::Max, _) => extreme(false),
+        (Function::Ln, [value]) if value.is_one() => Some(Rational::small(0)),
+        (Function::Ln, [value, base]) => logarithm(value, base),
+        (
+            Function::Sin
+            | Function::Tan
+            | Function::Arcsin
+            | Function::Arctan
+            | Function::Sinh
+            | Function::Tanh
+            | Function::Arsinh
+            | Function::Artanh,
+            [value],
+        ) if value.is_zero() => Some(Rational::small(0)),
+        (Function::Cos | Function::Cosh | Function::Sec, [value]) if value.is_zero() => Some(Rational::small(1)),
+        _ => None,
+    })
+}
+
+/// The product of the integers from `low` to `high`, by halves.
+pub(super) fn range_product(low: i64, high: i64) -> BigInt {
+    if low > high {
+        return BigInt::one();
+    }
+    if high - low < 8 {
+        return (low..=high).fold(BigInt::one(), |so_far, n| so_far * n);
+    }
+    let middle = low + (high - low) / 2;
+    range_product(low, middle) * range_product(middle + 1, high)
+}
+
+fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Rational>, Exhausted> {
+    let (Some(n), Some(k)) = (n, k) else {
+        return Ok(None);
+    };
+    if n < 0 {
+        return Ok(None);
+    }
+    if k < 0 || k > n {
+        return Ok(Some(Rational::small(0)));
+    }
+    let k = k.min(n - k);
+    if k > MAX_FACTORIAL {
+        return Ok(None);
+    }
+    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 4 + 8))?;
+    let top = range_product(n - k + 1, n);
+    Ok(Some(Rational::integer(top / range_product(1, k))))
+}
+
+/// `log_base(value)` when it is an integer.
+fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
+    let one = Rational::small(1);
+    if value.is_negative() || base.is_negative() || base.is_one() || base.is_zero() || value.is_zero() {
+        return None;
+    }
+    if value.is_one() {
+        return Some(Rational::small(0));
+    }
+    let inverted = |x: &Rational| x.less(&one) == Some(true);
+    let grow = |x: &Rational| if inverted(x) { x.recip() } else { Some(x.clone()) };
+    let negative = inverted(value) != inverted(base);
+    let (value, base) = (grow(value)?, grow(base)?);
+    if value.bits() > 4_096 {
+        return None;
+    }
+    let mut power = base.clone();
+    let mut exponent = 1;
+    while power.less(&value)? {
+        power = power.mul(&base)?;
+        exponent += 1;
+    }
+    (power == value).then(|| Rational::small(if negative { -exponent } else { exponent }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::read;
+
+    fn folded(text: &str) -> String {
+        fold(&read(text).unwrap().expr, &Budget::default()).unwrap().to_string()
+    }
+
+    #[test]
+    fn arithmetic_is_done() {
+        assert_eq!(folded(r"\frac{1}{2} + \frac{1}{3}"), "5/6");
+        assert_eq!(folded(r"\sqrt{\frac{16}{9}}"), "4/3");
+        assert_eq!(folded(r"\binom{5}{2} + 3!"), "16");
+        assert_eq!(folded(r"\log_2 8"), "3");
+        assert_eq!(folded(r"17 \bmod 5"), "2");
+        assert_eq!(folded("50%"), "1/2");
+    }
+
+    #[test]
+    fn monsters_stay_as_written() {
+        assert!(folded("9^{9^{9^9}}").starts_with("9^9^"));
+        assert_eq!(folded("100000000!"), "factorial(100000000)");
+    }
+}

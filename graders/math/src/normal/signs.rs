@@ -1,0 +1,59 @@
+//! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together; components of a tuple are
+//! independent.
+
+use crate::tree::Expr;
+
+/// Largest number of values written out.
+const MAX_VALUES: usize = 64;
+
+fn has_signs(expr: &Expr) -> bool {
+    expr.any(&|part| matches!(part, Expr::PlusMinus { .. }))
+}
+
+/// The same tree with every sign chosen: the upper ones or the lower ones.
+fn chosen(expr: &Expr, upper: bool) -> Expr {
+    match expr {
+        Expr::PlusMinus { upper_minus, term } => {
+            let inner = chosen(term, upper);
+            if *upper_minus == upper { inner.neg() } else { inner }
+        }
+        other => other.map_children(&mut |child| chosen(child, upper)),
+    }
+}
+
+fn values(expr: &Expr) -> Vec<Expr> {
+    match expanded(expr) {
+        Expr::List(items) if has_signs(expr) => items,
+        other => vec![other],
+    }
+}
+
+/// The tree without plus-minus signs.
+pub(crate) fn expanded(expr: &Expr) -> Expr {
+    if !has_signs(expr) {
+        return expr.clone();
+    }
+    match expr {
+        Expr::List(items) => Expr::List(items.iter().flat_map(values).take(MAX_VALUES).collect()),
+        Expr::Set(items) => Expr::Set(items.iter().flat_map(values).take(MAX_VALUES).collect()),
+        Expr::Bracket(open, items, close) => {
+            let mut tuples: Vec<Vec<Expr>> = vec![Vec::new()];
+            for item in items {
+                let choices = values(item);
+                tuples = tuples
+                    .iter()
+                    .flat_map(|tuple| {
+                        choices.iter().map(|choice| {
+                            let mut longer = tuple.clone();
+                            longer.push(choice.clone());
+                            longer
+                        })
+                    })
+                    .take(MAX_VALUES)
+                    .collect();
+            }
+            Expr::List(tuples.into_iter().map(|tuple| Expr::Bracket(*open, tuple, *close)).collect())
+        }
+        other => Expr::List(vec![chosen(other, true), chosen(other, false)]),
+    }
+}

@@ -1,0 +1,354 @@
+//! Certified real arithmetic: a ball is a midpoint and a radius that together contain the true value, whatever was rounded.
+//!
+//! `mid · 2^exp ± rad · 2^exp`, with a floating exponent, so that tiny and huge values keep their relative precision. After
+//! van der Hoeven, "Ball arithmetic" (2009), and Johansson, "Arb" (2017), much simplified.
+
+use num_bigint::{BigInt, BigUint, Sign};
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+use super::Rational;
+
+/// Exponents beyond this are refused: such numbers are compared by structure or not at all.
+const MAX_EXPONENT: i64 = 1 << 48;
+
+/// Why a ball could not be computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// The true value may lie on either side of a pole, branch or jump; more precision may help.
+    Straddles,
+    /// There is no such real (or complex) number.
+    Undefined,
+    /// The number is too large to compute with.
+    TooLarge,
+}
+
+/// Result of a ball operation.
+pub(crate) type Known<T> = Result<T, Unknown>;
+
+/// A real number known up to a radius.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ball {
+    mid: BigInt,
+    rad: u64,
+    exp: i64,
+}
+
+impl Ball {
+    /// An exact integer.
+    pub(crate) fn integer(value: BigInt) -> Self {
+        Self { mid: value, rad: 0, exp: 0 }
+    }
+
+    /// A small exact integer.
+    pub(crate) fn small(value: i64) -> Self {
+        Self::integer(BigInt::from(value))
+    }
+
+    /// `mid · 2^exp` exactly.
+    pub(crate) fn dyadic(mid: BigInt, exp: i64) -> Self {
+        Self { mid, rad: 0, exp }
+    }
+
+    /// `mid · 2^exp` up to `rad · 2^exp`.
+    pub(crate) fn within(mid: BigInt, rad: u64, exp: i64) -> Self {
+        Self { mid, rad, exp }
+    }
+
+    /// A rational to `prec` bits.
+    pub(crate) fn rational(value: &Rational, prec: u64) -> Known<Self> {
+        if value.is_integer() {
+            return Self::integer(value.num().clone()).rounded(prec);
+        }
+        let shift = prec + 2 + value.den().bits().saturating_sub(value.num().bits());
+        let mid = (value.num() << shift) / value.den();
+        let exp = -i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;
+        Self { mid, rad: 1, exp }.rounded(prec)
+    }
+
+    /// The midpoint's integer.
+    pub(crate) fn mid(&self) -> &BigInt {
+        &self.mid
+    }
+
+    /// The same number without its radius.
+    pub(crate) fn midpoint(&self) -> Self {
+        Self { mid: self.mid.clone(), rad: 0, exp: self.exp }
+    }
+
+    /// Whether the radius is 0.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.rad == 0
+    }
+
+    /// Whether it is exactly 0.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.rad == 0 && self.mid.is_zero()
+    }
+
+    /// Whether 0 is inside.
+    pub(crate) fn contains_zero(&self) -> bool {
+        self.mid.magnitude() <= &BigUint::from(self.rad)
+    }
+
+    /// The sign, if it is certain; `Ok(0)` for an exact 0.
+    pub(crate) fn sign(&self) -> Known<i8> {
+        if self.is_zero() {
+            return Ok(0);
+        }
+        if self.contains_zero() {
+            return Err(Unknown::Straddles);
+        }
+        Ok(if self.mid.is_negative() { -1 } else { 1 })
+    }
+
+    /// Smallest `k` with `|x| < 2^k` for all x inside; `i64::MIN` for an exact 0.
+    pub(crate) fn magnitude(&self) -> i64 {
+        let top = self.mid.magnitude() + self.rad;
+        if top.is_zero() {
+            return i64::MIN;
+        }
+        i64::try_from(top.bits()).unwrap_or(MAX_EXPONENT) + self.exp
+    }
+
+    /// Keeps about `prec` bits of the midpoint and a short radius.
+    pub(crate) fn rounded(self, prec: u64) -> Known<Self> {
+        Self::from_parts(self.mid, BigUint::from(self.rad), self.exp, prec)
+    }
+
+    fn from_parts(mid: BigInt, rad: BigUint, exp: i64, prec: u64) -> Known<Self> {
+        let drop_mid = mid.bits().saturating_sub(prec);
+        let drop_rad = rad.bits().saturating_sub(32);
+        let drop = drop_mid.max(drop_rad);
+        let drop_i64 = i64::try_from(drop).map_err(|_| Unknown::TooLarge)?;
+        let exp = exp.checked_add(drop_i64).ok_or(Unknown::TooLarge)?;
+        if exp.abs() > MAX_EXPONENT {
+            return Err(Unknown::TooLarge);
+        }
+        if drop == 0 {
+            let rad = rad.to_u64().ok_or(Unknown::TooLarge)?;
+            return Ok(Self { mid, rad, exp });
+        }
+        // One unit for the bits dropped from the midpoint, one for those of the radius.
+        let rad = (rad >> drop).to_u64().ok_or(Unknown::TooLarge)? + 2;
+        Ok(Self { mid: mid >> drop, rad, exp })
+    }
+
+    /// `-x`.
+    pub(crate) fn neg(&self) -> Self {
+        Self { mid: -&self.mid, rad: self.rad, exp: self.exp }
+    }
+
+    /// `|x|`.
+    pub(crate) fn abs(&self) -> Self {
+        if self.contains_zero() && !self.is_exact() {
+            // [0, |mid| + rad] as a ball around its middle.
+            let top = self.mid.abs() + self.rad;
+            let half: BigInt = (&top >> 1u8) + 1u8;
+            let rad = half.to_u64().unwrap_or(u64::MAX);
+            return Self { mid: half, rad, exp: self.exp };
+        }
+        Self { mid: self.mid.abs(), rad: self.rad, exp: self.exp }
+    }
+
+    /// `x · 2^k` exactly.
+    pub(crate) fn scaled(&self, k: i64) -> Self {
+        Self { mid: self.mid.clone(), rad: self.rad, exp: self.exp.saturating_add(k) }
+    }
+
+    /// `x + y`.
+    pub(crate) fn add(&self, other: &Self, prec: u64) -> Known<Self> {
+        let (high, low) = if self.exp >= other.exp { (self, other) } else { (other, self) };
+        if low.is_zero() {
+            return Ok(high.clone());
+        }
+        if high.is_zero() {
+            return Ok(low.clone());
+        }
+        let gap = high.exp - low.exp;
+        let wide = i64::try_from(2 * prec + 64).map_err(|_| Unknown::TooLarge)?;
+        if gap > wide && low.magnitude() < high.exp {
+            // The lower number is less than one unit of the higher: first refine the higher so that the unit is small.
+            let refine = wide - 64;
+            let exp = high.exp - refine;
+            let mid = &high.mid << refine;
+            let rad = (BigUint::from(high.rad) << refine) + 1u8;
+            if low.magnitude() <= exp {
+                return Self::from_parts(mid, rad, exp, prec);
+            }
+        }
+        if gap > 4_000_000 {
+            return Err(Unknown::TooLarge);
+        }
+        let mid = (&high.mid << gap) + &low.mid;
+        let rad = (BigUint::from(high.rad) << gap) + low.rad;
+        Self::from_parts(mid, rad, low.exp, prec)
+    }
+
+    /// `x - y`.
+    pub(crate) fn sub(&self, other: &Self, prec: u64) -> Known<Self> {
+        self.add(&other.neg(), prec)
+    }
+
+    /// `x · y`.
+    pub(crate) fn mul(&self, other: &Self, prec: u64) -> Known<Self> {
+        let mid = &self.mid * &other.mid;
+        let rad = if self.rad == 0 && other.rad == 0 {
+            BigUint::zero()
+        } else {
+            self.mid.magnitude() * other.rad + other.mid.magnitude() * self.rad + BigUint::from(self.rad) * other.rad
+        };
+        Self::from_parts(mid, rad, self.exp.saturating_add(other.exp), prec)
+    }
+
+    /// `1 / x`.
+    pub(crate) fn recip(&self, prec: u64) -> Known<Self> {
+        if self.is_zero() {
+            return Err(Unknown::Undefined);
+        }
+        if self.contains_zero() {
+            return Err(Unknown::Straddles);
+        }
+        let shift = self.mid.bits() + prec + 2;
+        let one = BigInt::one() << shift;
+        let mid = &one / &self.mid;
+        let rad = if self.rad == 0 {
+            BigUint::one()
+        } else {
+            // |1/m - 1/x| <= r / (|m| (|m| - r)), rounded up.
+            let size = self.mid.magnitude();
+            let nearest = size - self.rad;
+            (BigUint::from(self.rad) << shift) / (size * nearest) + 2u8
+        };
+        let shift = i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;
+        let exp = self.exp.checked_neg().and_then(|exp| exp.checked_sub(shift));
+        Self::from_parts(mid, rad, exp.ok_or(Unknown::TooLarge)?, prec)
+    }
+
+    /// The real `index`-th root. Of a negative number only for odd `index`.
+    pub(crate) fn root(&self, index: u32, prec: u64) -> Known<Self> {
+        if index == 0 {
+            return Err(Unknown::Undefined);
+        }
+        if self.is_zero() {
+            return Ok(self.clone());
+        }
+        if self.mid.sign() == Sign::Minus {
+            if !self.contains_zero() && index % 2 == 0 {
+                return Err(Unknown::Undefined);
+            }
+            if index % 2 == 1 {
+                return Ok(self.neg().root(index, prec)?.neg());
+            }
+        }
+        let degree = i64::from(index);
+        // Bring the exponent to a multiple of the index, with enough bits for the precision.
+        let want = prec.saturating_mul(u64::from(index)) + 4;
+        let mut shift = i64::try_from(want.saturating_sub(self.mid.bits())).unwrap_or(0);
+        if shift > 4_000_000 {
+            return Err(Unknown::TooLarge);
+        }
+        shift += (self.exp - shift).rem_euclid(degree);
+        let exp = (self.exp - shift) / degree;
+        let root_of = |value: BigInt| (value << shift).nth_root(index);
+        let high = root_of(&self.mid + self.rad) + 1;
+        let low = if self.contains_zero() {
+            // Odd roots of [-r, r] reach below 0.
+            if index % 2 == 1 { -&high } else { BigInt::zero() }
+        } else {
+            root_of(&self.mid - self.rad)
+        };
+        let mid: BigInt = (&high + &low) >> 1u8;
+        let rad: BigInt = ((high - low) >> 1u8) + 1;
+        Self::from_parts(mid, rad.magnitude().clone(), exp, prec)
+    }
+
+    /// Adds `mag` to the radius.
+    pub(crate) fn widened(&self, mag: &Self, prec: u64) -> Known<Self> {
+        let top = mag.mid.magnitude() + mag.rad;
+        if top.is_zero() {
+            return Ok(self.clone());
+        }
+        // Bring the radius to the ball's exponent or the ball to the radius's.
+        let gap = mag.exp.saturating_sub(self.exp);
+        if gap >= 0 {
+            if gap > 4_000_000 {
+                return Err(Unknown::TooLarge);
+            }
+            let rad = (top << gap) + self.rad;
+            return Self::from_parts(self.mid.clone(), rad, self.exp, prec);
+        }
+        let rad = (top >> gap.unsigned_abs().min(1 << 40)) + 1u8 + self.rad;
+        Self::from_parts(self.mid.clone(), rad, self.exp, prec)
+    }
+
+    /// The radius as an exact number.
+    pub(crate) fn radius(&self) -> Self {
+        Self { mid: BigInt::from(self.rad), rad: 0, exp: self.exp }
+    }
+
+    /// Midpoint as a fixed-point integer with `bits` after the point, cut; `TooLarge` over a million bits.
+    pub(crate) fn fixed(&self, bits: i64) -> Known<BigInt> {
+        let shift = self.exp.saturating_add(bits);
+        if shift >= 0 {
+            if shift > 1_000_000 {
+                return Err(Unknown::TooLarge);
+            }
+            Ok(&self.mid << shift)
+        } else {
+            Ok(&self.mid >> shift.unsigned_abs())
+        }
+    }
+
+    /// The integer part, if the whole ball has the same one.
+    pub(crate) fn floor(&self) -> Known<BigInt> {
+        if self.exp > 0 && self.rad > 0 {
+            return Err(Unknown::Straddles);
+        }
+        if self.exp >= 0 {
+            return self.fixed(0);
+        }
+        let shift = self.exp.unsigned_abs();
+        let low: BigInt = (&self.mid - self.rad) >> shift;
+        let high: BigInt = (&self.mid + self.rad) >> shift;
+        if low == high { Ok(low) } else { Err(Unknown::Straddles) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREC: u64 = 128;
+
+    fn ball(num: i64, den: i64) -> Ball {
+        Ball::rational(&Rational::ratio(num, den), PREC).unwrap()
+    }
+
+    #[test]
+    fn sums_contain_the_true_value() {
+        let zero = ball(1, 3).add(&ball(1, 6), PREC).unwrap();
+        assert!(zero.sub(&ball(1, 2), PREC).unwrap().contains_zero());
+        assert!(!zero.sub(&ball(1, 3), PREC).unwrap().contains_zero());
+    }
+
+    #[test]
+    fn roots_square_back() {
+        let two = ball(2, 1).root(2, PREC).unwrap();
+        let square = two.mul(&two, PREC).unwrap();
+        let error = square.sub(&ball(2, 1), PREC).unwrap();
+        assert!(error.contains_zero() && error.magnitude() < -100);
+    }
+
+    #[test]
+    fn tiny_numbers_keep_their_relative_precision() {
+        let tiny = Ball::dyadic(BigInt::one(), -1_000_000);
+        let twice = tiny.add(&tiny, PREC).unwrap();
+        assert!(!twice.sub(&tiny, PREC).unwrap().contains_zero());
+    }
+
+    #[test]
+    fn far_apart_numbers_add_without_growing() {
+        let sum = Ball::dyadic(BigInt::one(), 1 << 40).add(&Ball::small(1), PREC).unwrap();
+        assert!(sum.mid().bits() <= PREC + 1 && !sum.is_exact());
+    }
+}

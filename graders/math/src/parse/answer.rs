@@ -1,0 +1,486 @@
+//! What a whole answer says: one value, values side by side, statements joined by words, a choice, or words.
+//!
+//! Splits at the separators outside all brackets, parses each piece once, and falls back to words where mathematics fails.
+
+use super::call;
+use super::expression::statement;
+use super::names;
+use super::text;
+use super::token::{Kind, Token, Tokens};
+use crate::tree::{Expr, Relation, SetOp};
+
+/// How two pieces are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Join {
+    Comma,
+    Semicolon,
+    And,
+    Or,
+}
+
+/// Reads a whole answer.
+pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    let tokens = trimmed(tokens);
+    if tokens.is_empty() {
+        return None;
+    }
+    if let Some(choice) = choice(tokens, source) {
+        return Some(choice);
+    }
+    if let Some(time) = time(tokens) {
+        return Some(time);
+    }
+    let (pieces, joins) = split(tokens);
+    let whole_as_words = || words(tokens, source);
+    let mut items: Vec<Expr> = Vec::with_capacity(pieces.len());
+    for (at, piece) in pieces.iter().enumerate() {
+        let piece = trimmed(*piece);
+        if piece.is_empty() {
+            return whole_as_words();
+        }
+        if let Some(word) = condition_word(piece)
+            && let Some(last) = items.pop()
+        {
+            // A condition reaches to the end, commas included.
+            let from = piece.run().first()?.start;
+            let tail = source.get(from..).unwrap_or(word);
+            items.push(Expr::Where(Box::new(last), text::comparable(tail).into()));
+            return joined(items, joins.get(..at.saturating_sub(1)).unwrap_or_default());
+        }
+        match element(piece, source) {
+            Some(item) => items.push(item),
+            None => return whole_as_words(),
+        }
+    }
+    joined(items, &joins)
+}
+
+/// Without separators, stops and layout at either end.
+fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
+    let noise = |kind: Option<Kind<'_>>| {
+        matches!(
+            kind,
+            Some(
+                Kind::Stray('.' | '?' | '"' | '\u{201d}' | '\u{201c}' | '，' | '#')
+                    | Kind::Comma
+                    | Kind::Semicolon
+                    | Kind::Newline
+                    | Kind::Command("therefore" | "because")
+            )
+        )
+    };
+    let mut rest = tokens;
+    while noise(rest.first()) {
+        rest = rest.skip(1);
+    }
+    let mut len = rest.run().len();
+    while len > 0 && (noise(rest.kind(len - 1)) || rest.kind(len - 1) == Some(Kind::Colon)) {
+        len -= 1;
+    }
+    nom::Input::take(&rest, len)
+}
+
+fn connective(token: &Token<'_>) -> Option<Join> {
+    let word = match token.kind {
+        Kind::Comma => return Some(Join::Comma),
+        Kind::Semicolon | Kind::Newline => return Some(Join::Semicolon),
+        Kind::Command("and") => return Some(Join::And),
+        Kind::Command("or") => return Some(Join::Or),
+        Kind::Word(word) | Kind::Text(word) => word,
+        _ => return None,
+    };
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    if word.len() > 6 {
+        return None;
+    }
+    match word.to_lowercase().as_str() {
+        "and" | "et" | "und" | "y" if word.len() > 1 => Some(Join::And),
+        "or" | "oder" | "ou" => Some(Join::Or),
+        "和" | "与" => Some(Join::And),
+        "或" | "或者" => Some(Join::Or),
+        _ => None,
+    }
+}
+
+/// The pieces between separators outside all brackets, and the separators between them.
+fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
+    let mut pieces = Vec::new();
+    let mut joins: Vec<Join> = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    let run = tokens.run();
+    let mut at = 0;
+    while let Some(token) = run.get(at) {
+        match token.kind {
+            Kind::Open(_) | Kind::Command("begin") => depth += 1,
+            Kind::Close(_) | Kind::Command("end") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > 0 {
+            at += 1;
+            continue;
+        }
+        let Some(mut join) = connective(token) else {
+            at += 1;
+            continue;
+        };
+        let piece = nom::Input::take(&tokens.skip(start), at - start);
+        at += 1;
+        // `1, and 2` has one separator.
+        while let Some(more) = run.get(at).and_then(connective) {
+            if matches!(more, Join::And | Join::Or) {
+                join = more;
+            }
+            at += 1;
+        }
+        start = at;
+        pieces.push(piece);
+        joins.push(join);
+    }
+    pieces.push(tokens.skip(start));
+    (pieces, joins)
+}
+
+/// Pieces as one answer.
+fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
+    if items.len() == 1 {
+        return items.pop();
+    }
+    let joins = joins.get(..items.len() - 1).unwrap_or(joins);
+    let describes_set = |item: &Expr| match item {
+        Expr::Chain(_, relations) => relations
+            .iter()
+            .any(|relation| relation.is_order() || matches!(relation, Relation::In | Relation::NotEqual)),
+        Expr::SetBuilder(..) | Expr::SetOp(..) => true,
+        _ => false,
+    };
+    if items.iter().any(describes_set) && joins.contains(&Join::Or) {
+        let mut sets: Vec<Expr> = Vec::new();
+        for (at, item) in items.into_iter().enumerate() {
+            let with = at.checked_sub(1).and_then(|at| joins.get(at));
+            match (with, sets.pop()) {
+                (Some(Join::And | Join::Comma), Some(last)) => {
+                    sets.push(Expr::SetOp(SetOp::Intersection, vec![last, item]));
+                }
+                (_, last) => {
+                    sets.extend(last);
+                    sets.push(item);
+                }
+            }
+        }
+        return Some(Expr::SetOp(SetOp::Union, sets));
+    }
+    if items.iter().all(describes_set) && joins.iter().all(|join| *join == Join::And) {
+        return Some(Expr::SetOp(SetOp::Intersection, items));
+    }
+    // `p = 5, q = 2; p = 7, q = 2`: commas within, a stronger separator between.
+    let strong = |join: &Join| *join != Join::Comma;
+    if joins.iter().any(strong) && !joins.iter().all(strong) && items.iter().all(is_equation) {
+        let mut groups: Vec<Vec<Expr>> = vec![Vec::new()];
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 && joins.get(at - 1).is_some_and(strong) {
+                groups.push(Vec::new());
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(item.clone());
+            }
+        }
+        let width = groups.first().map_or(0, Vec::len);
+        if width > 1 && groups.iter().all(|group| group.len() == width) {
+            return Some(Expr::List(groups.into_iter().map(Expr::List).collect()));
+        }
+    }
+    // `a = 4, -8, -10` are values of a; lists in a list are one list.
+    let mut flat = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Expr::List(inner) => flat.extend(inner),
+            other => flat.push(other),
+        }
+    }
+    Some(Expr::List(flat))
+}
+
+fn is_equation(item: &Expr) -> bool {
+    matches!(item, Expr::Chain(_, relations) if relations.contains(&Relation::Equal))
+}
+
+/// The first word of a piece, if it begins a condition.
+fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
+    let word = match piece.first()? {
+        Kind::Word(word) | Kind::Text(word) => word,
+        Kind::Command("forall") => return Some("for"),
+        _ => return None,
+    };
+    let first = word.split_whitespace().next()?.to_lowercase();
+    matches!(first.as_str(), "where" | "for" | "with" | "when" | "if" | "provided" | "such" | "assuming" | "given")
+        .then_some(word)
+}
+
+/// One piece: a statement with what may follow it, or words.
+fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    if is_prose(piece) {
+        return words(piece, source);
+    }
+    // `\forall x > 0, …` and `\text{only } x = 0`
+    let (start, lead) = leading_words(piece);
+    let value = match statement(start) {
+        Ok((rest, value)) if rest.is_empty() => value,
+        Ok((rest, value)) => followed(value, trimmed(rest), source)?,
+        Err(_) => return None,
+    };
+    let value = labelled(value);
+    if lead.is_some() && !matches!(value, Expr::Chain(..)) {
+        return None;
+    }
+    Some(value)
+}
+
+/// Skips words that introduce a statement and change nothing.
+fn leading_words<'t, 'a>(piece: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Option<&'a str>) {
+    match piece.first() {
+        Some(Kind::Word(word) | Kind::Text(word))
+            if matches!(
+                word.to_lowercase().as_str(),
+                "only" | "then" | "so" | "thus" | "hence" | "therefore" | "all" | "either"
+            ) =>
+        {
+            (piece.skip(1), Some(word))
+        }
+        _ => (piece, None),
+    }
+}
+
+/// `Maximum: 2` is `Maximum = 2`.
+fn labelled(value: Expr) -> Expr {
+    match value {
+        Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {
+            Ok([Expr::Symbol(name), value]) if name.len() > 3 && !name.contains('{') => {
+                Expr::Chain(vec![Expr::Symbol(name), value], vec![Relation::Equal])
+            }
+            Ok(parts) => Expr::Ratio(parts.into()),
+            Err(parts) => Expr::Ratio(parts),
+        },
+        other => other,
+    }
+}
+
+/// A value with words after it: a unit, a condition, or a remark in brackets.
+fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    if rest.is_empty() {
+        return Some(value);
+    }
+    if condition_word(rest).is_some() {
+        let tail = text::comparable(rest.text(source));
+        return Some(Expr::Where(Box::new(value), tail.into()));
+    }
+    let is_words = |token: &Token<'_>| {
+        matches!(
+            token.kind,
+            Kind::Word(_)
+                | Kind::Text(_)
+                | Kind::Styled(_)
+                | Kind::Caret
+                | Kind::Number { .. }
+                | Kind::Slash
+                | Kind::Times
+                | Kind::Minus
+                | Kind::Stray('.')
+                | Kind::Prime
+                | Kind::Currency(_)
+                | Kind::Degree
+                | Kind::Open(_)
+                | Kind::Close(_)
+                | Kind::Command("circ" | "mu")
+        )
+    };
+    let begins = matches!(
+        rest.first(),
+        Some(Kind::Word(_) | Kind::Text(_) | Kind::Currency(_) | Kind::Degree | Kind::Styled(_))
+    );
+    if !begins || !rest.run().iter().all(is_words) || rest.run().len() > 60 {
+        return None;
+    }
+    let unit = rest.text(source).trim();
+    Some(with_unit(value, unit))
+}
+
+fn with_unit(value: Expr, unit: &str) -> Expr {
+    match value {
+        Expr::Chain(mut sides, relations) => {
+            if let Some(last) = sides.pop() {
+                sides.push(with_unit(last, unit));
+            }
+            Expr::Chain(sides, relations)
+        }
+        other => Expr::Quantity(Box::new(other), unit.into()),
+    }
+}
+
+/// Whether a piece is nothing but words.
+fn is_prose(piece: Tokens<'_, '_>) -> bool {
+    let mut words = 0;
+    for token in piece.run() {
+        match token.kind {
+            Kind::Word(word) => {
+                if names::function_name(word).is_some() && word.len() > 2
+                    || names::value(word).is_some()
+                    || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
+                {
+                    return false;
+                }
+                words += usize::from(word.chars().count() > 1 || !word.is_ascii());
+            }
+            Kind::Text(_) => words += 1,
+            Kind::Styled(_) | Kind::Stray(_) | Kind::Minus | Kind::Prime | Kind::Bang | Kind::Colon | Kind::Newline => {
+            }
+            _ => return false,
+        }
+    }
+    // Single letters among short words are factors: `2 xy` has a number, `xy z` has none.
+    let all_short = piece.run().iter().all(|token| match token.kind {
+        Kind::Word(word) => word.len() <= 3 && call::is_product(word),
+        _ => false,
+    });
+    words > 0 && !(all_short && piece.run().len() > 1)
+}
+
+/// A piece as words, if it has any.
+fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    if let (Some(Kind::Word(word)), 1) = (piece.first(), piece.run().len()) {
+        return Some(Expr::Word(word.into()));
+    }
+    let has_words = piece.run().iter().any(|token| match token.kind {
+        Kind::Word(word) => word.chars().count() > 2 || !word.is_ascii(),
+        Kind::Text(_) => true,
+        _ => false,
+    });
+    if !has_words {
+        return None;
+    }
+    let plain = text::comparable(piece.text(source));
+    (!plain.is_empty()).then(|| Expr::Text(plain.into()))
+}
+
+/// `(B) Alina`, `B. Alina`, `B) Alina`, `B Alina`.
+fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    use super::token::Shape;
+    use crate::tree::End;
+    let is_letter = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
+            word.chars().next().filter(char::is_ascii_uppercase)
+        }
+        _ => None,
+    };
+    let round = Shape::End(End::Round);
+    let (letter, width) = match (tokens.first(), is_letter(tokens.kind(1)), tokens.kind(2)) {
+        (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => (letter, 3),
+        _ => {
+            let letter = is_letter(tokens.first())?;
+            match tokens.kind(1)? {
+                Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) => (letter, 2),
+                Kind::Word(word)
+                    if word.len() > 2 && is_prose(tokens.skip(1)) && connective(tokens.run().get(1)?).is_none() =>
+                {
+                    (letter, 1)
+                }
+                _ => return None,
+            }
+        }
+    };
+    let rest = trimmed(tokens.skip(width));
+    if rest.is_empty() {
+        return Some(Expr::Choice(letter, "".into()));
+    }
+    // `(A)(B)` or `(A) + 1` are no choices with a text.
+    let text_like = width == 2
+        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced();
+    text_like.then(|| Expr::Choice(letter, text::comparable(rest.text(source)).into()))
+}
+
+/// `20:34`, `8:34:00`, `08:34 p.m.`
+fn time(tokens: Tokens<'_, '_>) -> Option<Expr> {
+    let number = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Number { text, point: None }) if text.len() <= 2 => {
+            text.parse::<u32>().ok().map(|value| (value, text.len()))
+        }
+        _ => None,
+    };
+    let (mut hours, _) = number(tokens.first())?;
+    if tokens.kind(1) != Some(Kind::Colon) {
+        return None;
+    }
+    let (minutes, two) = number(tokens.kind(2))?;
+    if two != 2 {
+        return None;
+    }
+    let mut rest = tokens.skip(3);
+    let mut seconds = 0;
+    if rest.first() == Some(Kind::Colon) {
+        let (value, two) = number(rest.kind(1))?;
+        if two != 2 {
+            return None;
+        }
+        seconds = value;
+        rest = rest.skip(2);
+    }
+    let mut half = String::new();
+    for token in rest.run().iter().take(5) {
+        match token.kind {
+            Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => half.push_str(text),
+            Kind::Stray('.') => {}
+            _ => return None,
+        }
+    }
+    half.retain(|c| c.is_ascii_alphabetic());
+    match half.to_lowercase().as_str() {
+        "" => {}
+        "am" if (1..=12).contains(&hours) => hours %= 12,
+        "pm" if (1..=12).contains(&hours) => hours = hours % 12 + 12,
+        _ => return None,
+    }
+    (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+
+    fn reads(text: &str) -> String {
+        read(text).map_or_else(|| "nothing".to_owned(), |reading| reading.expr.to_string())
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(reads("1,234.50"), "2469/2");
+        assert_eq!(reads(r"11,\! 111,\! 100"), "11111100");
+        assert_eq!(reads("1 1/2"), "(1 + 1/2)");
+        assert_eq!(reads(r"0.1\overline{6}"), "1/6");
+        assert_eq!(reads("0.333..."), "1/3");
+        assert_eq!(reads("7 7 7"), "nothing");
+        assert_eq!(reads("1e999999999"), "1e999999999");
+    }
+
+    #[test]
+    fn fractions() {
+        assert_eq!(reads(r"\frac12"), "(1*2^-1)");
+        assert_eq!(reads(r"\frac1{72}"), "(1*72^-1)");
+        assert_eq!(reads(r"\dfrac{\sqrt3}{2}"), "(3^2^-1*2^-1)");
+    }
+
+    #[test]
+    fn lists_and_brackets() {
+        assert_eq!(reads("(1, 2]"), "(1, 2]");
+        assert_eq!(reads("3, 4 and 5"), "3, 4, 5");
+        assert_eq!(reads(r"\{x | x < 3\}"), "{x | x Less 3}");
+        assert_eq!(reads(r"\begin{pmatrix}1\\2\end{pmatrix}"), "[1; 2]");
+    }
+
+    #[test]
+    fn words_and_choices() {
+        assert_eq!(reads(r"\text{Monday}"), "\"monday\"");
+        assert_eq!(reads("(D) Alina"), "(D) alina");
+        assert_eq!(reads("08:34 P.M."), "20:34:00");
+        assert_eq!(reads("5 cm"), "5 cm");
+    }
+}

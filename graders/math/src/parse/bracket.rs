@@ -1,0 +1,221 @@
+//! Everything between an opening and a closing token: groups, tuples, intervals, sets, absolute values, floors, environments.
+
+use super::expression::{Parsed, deeper, expect, statement, unread};
+use super::token::{Kind, Shape, Tokens};
+use crate::tree::{End, Expr, Function, NamedSet};
+
+/// A bracketed thing.
+pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    match input.first() {
+        Some(Kind::Open(Shape::End(end))) => ended(input, end),
+        // `]a, b[`: the French open interval.
+        Some(Kind::Close(Shape::End(End::Square))) => ended(input, End::Round),
+        Some(Kind::Open(Shape::Set)) => set(input, Shape::Set),
+        Some(Kind::Open(Shape::Group)) => set(input, Shape::Group),
+        Some(Kind::Open(Shape::Floor)) => enclosed(input, Kind::Close(Shape::Floor), Function::Floor),
+        Some(Kind::Open(Shape::Ceil)) => enclosed(input, Kind::Close(Shape::Ceil), Function::Ceil),
+        Some(Kind::Open(Shape::Bar)) => enclosed(input, Kind::Close(Shape::Bar), Function::Abs),
+        Some(Kind::Bar) => enclosed(input, Kind::Bar, Function::Abs),
+        _ => unread(),
+    }
+}
+
+fn enclosed<'t, 'a>(input: Tokens<'t, 'a>, close: Kind<'static>, function: Function) -> Parsed<'t, 'a> {
+    let bars = close == Kind::Bar;
+    let mut start = input.skip(1);
+    let mut closers = 1;
+    // `\|x\|` and `||x||`: a norm.
+    if bars && start.first() == Some(Kind::Bar) && !start.spaced() {
+        start = start.skip(1);
+        closers = 2;
+    }
+    let (mut rest, inner) = super::expression::sum(deeper(start, bars)?)?;
+    for _ in 0..closers {
+        (rest, ()) = expect(rest, close)?;
+    }
+    Ok((rest.back_to(input), Expr::Call(function, vec![inner])))
+}
+
+/// Statements with commas or semicolons between them.
+fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+    let (mut rest, first) = statement(input)?;
+    let mut items = vec![first];
+    while matches!(rest.first(), Some(Kind::Comma | Kind::Semicolon)) {
+        rest = rest.skip(1);
+        // `\{1, 2, \}`
+        if matches!(rest.first(), Some(Kind::Close(_))) {
+            break;
+        }
+        let (after, next) = statement(rest)?;
+        rest = after;
+        items.push(next);
+    }
+    Ok((rest, items))
+}
+
+/// The items of whatever bracket opens here, as arguments of a function.
+pub(crate) fn items<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+    let Some(Kind::Open(shape)) = input.first() else {
+        return unread();
+    };
+    let (rest, items) = listed(deeper(input.skip(1), false)?)?;
+    let (rest, ()) = expect(rest, Kind::Close(shape))?;
+    Ok((rest.back_to(input), items))
+}
+
+fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
+    let reversed = matches!(input.first(), Some(Kind::Close(_)));
+    let (rest, mut items) = listed(deeper(input.skip(1), false)?)?;
+    // A stray point or blank before the closing bracket says nothing.
+    let rest = match rest.first() {
+        Some(Kind::Stray('.')) => rest.skip(1),
+        _ => rest,
+    };
+    let close = match rest.first() {
+        Some(Kind::Close(Shape::End(End::Angle))) => End::Angle,
+        Some(Kind::Close(Shape::End(close))) => close,
+        // `[a, b[`
+        Some(Kind::Open(Shape::End(End::Square))) if items.len() == 2 => End::Round,
+        _ => return unread(),
+    };
+    if (open == End::Angle) != (close == End::Angle) || reversed && items.len() != 2 {
+        return unread();
+    }
+    let rest = rest.skip(1).back_to(input);
+    if items.len() == 1 {
+        if open != close {
+            return unread();
+        }
+        return Ok((rest, items.pop().unwrap_or(Expr::Ellipsis)));
+    }
+    Ok((rest, Expr::Bracket(open, items, close)))
+}
+
+fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
+    let close = Kind::Close(shape);
+    let inside = input.skip(1);
+    if inside.first() == Some(close) {
+        return match shape {
+            Shape::Set => Ok((inside.skip(1), Expr::Named(NamedSet::Empty))),
+            // `{}` prints nothing: what follows counts.
+            _ => super::expression::atom(deeper(inside.skip(1), input.bars)?)
+                .map(|(rest, value)| (rest.back_to(input), value)),
+        };
+    }
+    let braced = shape == Shape::Set || has_bar(inside);
+    let (rest, first) = statement(deeper(inside, braced)?)?;
+    match rest.first() {
+        Some(Kind::Bar | Kind::Colon) if braced => {
+            let (rest, conditions) = listed(deeper(rest.skip(1), false)?)?;
+            let (rest, ()) = expect(rest, close)?;
+            Ok((rest.back_to(input), Expr::SetBuilder(Box::new(first), conditions)))
+        }
+        Some(Kind::Command(name @ ("over" | "choose"))) => {
+            let (rest, second) = statement(deeper(rest.skip(1), false)?)?;
+            let (rest, ()) = expect(rest, close)?;
+            let both = if name == "over" {
+                Expr::quotient(first, second)
+            } else {
+                Expr::Call(Function::Binomial, vec![first, second])
+            };
+            Ok((rest.back_to(input), both))
+        }
+        _ => {
+            let mut items = vec![first];
+            let mut rest = rest;
+            if matches!(rest.first(), Some(Kind::Comma | Kind::Semicolon)) {
+                let (after, more) = listed(deeper(rest.skip(1), false)?)?;
+                rest = after;
+                items.extend(more);
+            }
+            let (rest, ()) = expect(rest, close)?;
+            let rest = rest.back_to(input);
+            Ok((
+                rest,
+                match shape {
+                    Shape::Set => Expr::Set(items),
+                    _ if items.len() == 1 => items.pop().unwrap_or(Expr::Ellipsis),
+                    _ => Expr::List(items),
+                },
+            ))
+        }
+    }
+}
+
+/// Whether a `|` divides the group that starts here: then it is a set whose braces were not escaped.
+fn has_bar(input: Tokens<'_, '_>) -> bool {
+    // Looks at few tokens, so that nested groups stay linear.
+    for at in 0..8 {
+        match input.kind(at) {
+            Some(Kind::Bar) => return at > 0,
+            Some(Kind::Open(_) | Kind::Close(_)) | None => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// `\begin{…} … \end{…}`.
+pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let Some(Kind::Text(name)) = input.kind(1) else {
+        return unread();
+    };
+    let mut rest = deeper(input.skip(2), false)?;
+    let mut rows = vec![Vec::new()];
+    loop {
+        match rest.first() {
+            Some(Kind::Command("end")) => {
+                rest = rest.skip(2);
+                break;
+            }
+            Some(Kind::Row) => {
+                rows.push(Vec::new());
+                rest = rest.skip(1);
+            }
+            Some(Kind::Ampersand | Kind::Comma | Kind::Semicolon | Kind::Stray('.')) => {
+                rest = rest.skip(1);
+            }
+            None => return unread(),
+            Some(_) => {
+                let (after, cell) = cell(rest)?;
+                rest = after;
+                if let Some(row) = rows.last_mut() {
+                    row.push(cell);
+                }
+            }
+        }
+    }
+    rows.retain(|row| !row.is_empty());
+    if rows.is_empty() {
+        return unread();
+    }
+    let rest = rest.back_to(input);
+    let width = rows.first().map_or(0, Vec::len);
+    let even = rows.iter().all(|row| row.len() == width);
+    match name {
+        "vmatrix" | "Vmatrix" if even => Ok((rest, Expr::Call(Function::Det, vec![Expr::Matrix(rows)]))),
+        "cases" | "dcases" | "rcases" => Ok((rest, Expr::Cases(rows))),
+        _ if name.contains("matrix") || name.starts_with("array") || name.starts_with("tabular") => {
+            if even {
+                Ok((rest, Expr::Matrix(rows)))
+            } else {
+                Ok((rest, Expr::Cases(rows)))
+            }
+        }
+        _ => unread(),
+    }
+}
+
+/// One cell: a statement, and in piecewise definitions words before or after it.
+fn cell<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let mut rest = input;
+    // `\text{if } x > 0`
+    if let Some(Kind::Text(text)) = rest.first()
+        && matches!(text.to_lowercase().as_str(), "if" | "for" | "when" | "where")
+    {
+        rest = rest.skip(1);
+    } else if let Some(Kind::Word("if" | "for" | "when" | "where")) = rest.first() {
+        rest = rest.skip(1);
+    }
+    statement(rest)
+}

@@ -1,0 +1,467 @@
+//! Names and what they are applied to: letters and words, functions with or without brackets, fractions, roots, operators that
+//! bind a variable.
+
+use super::bracket;
+use super::expression::{
+    self, Parsed, atom, begins_factor, deeper, exponent, factor, letter_value, product, statement, sum, unread,
+};
+use super::names;
+use super::token::{Kind, Shape, Tokens};
+use super::unit;
+use crate::number::Rational;
+use crate::tree::{Binder, Constant, End, Expr, Function, Relation};
+
+const ROUND: Kind<'static> = Kind::Open(Shape::End(End::Round));
+
+/// Whether a letter before brackets is a function: these letters are, unless the brackets hold a product.
+pub(crate) fn applies(name: &str) -> bool {
+    let letter = name.split(['_', '\'']).next().unwrap_or(name);
+    matches!(letter, "f" | "g" | "h" | "F" | "G" | "H" | "phi" | "psi") || name.ends_with('\'')
+}
+
+/// `name(…)`, the bracket being next.
+pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    let (rest, arguments) = bracket::items(input)?;
+    Ok((rest, Expr::Apply(name.into(), arguments)))
+}
+
+/// A run of letters.
+pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, 'a> {
+    let rest = input.skip(1);
+    if word.len() == 1 {
+        if rest.first() == Some(ROUND) && applies(word) {
+            return apply(rest, word);
+        }
+        return Ok((rest, letter_value(word)));
+    }
+    if let Some(name) = names::function_name(word).or(match word {
+        "sqrt" | "cbrt" => Some(word),
+        _ => None,
+    }) {
+        return function(rest, name);
+    }
+    match word {
+        "inf" | "infinity" | "infty" | "Infinity" | "oo" => {
+            return Ok((rest, Expr::Constant(Constant::Infinity)));
+        }
+        "Pi" => return Ok((rest, Expr::Constant(Constant::Pi))),
+        "binomial" | "binom" | "factorial" if rest.first() == Some(ROUND) => {
+            let (rest, arguments) = bracket::items(rest)?;
+            let function = if word == "factorial" { Function::Factorial } else { Function::Binomial };
+            return Ok((rest, Expr::Call(function, arguments)));
+        }
+        _ => {}
+    }
+    if let Some(value) = names::value(word) {
+        return Ok((rest, value));
+    }
+    // `sinx`, `lnx`, `pir`.
+    for length in (2..word.len().min(7)).rev() {
+        let (Some(head), Some(tail)) = (word.get(..length), word.get(length..)) else {
+            continue;
+        };
+        if tail.len() <= 2
+            && let Some(name) = names::function_name(head)
+        {
+            let call = named_call(name, vec![letters(tail)])?;
+            return Ok((rest, call));
+        }
+    }
+    if is_product(word) {
+        return Ok((rest, letters(word)));
+    }
+    if rest.first() == Some(ROUND) && !rest.spaced() {
+        return apply(rest, word);
+    }
+    Ok((rest, Expr::symbol(word)))
+}
+
+/// Whether letters side by side are factors: up to three lower-case letters, or any number without a vowel. Capitals are the name
+/// of a segment, longer words are names.
+pub(crate) fn is_product(word: &str) -> bool {
+    if !word.is_ascii() {
+        return false;
+    }
+    if word.bytes().all(|b| b.is_ascii_uppercase()) {
+        return false;
+    }
+    word.len() <= 3 || word.len() <= 6 && !word.bytes().any(|b| b"aeiouyAEIOUY".contains(&b))
+}
+
+/// Letters as factors.
+pub(crate) fn letters(word: &str) -> Expr {
+    let mut factors: Vec<Expr> = (0..word.len()).filter_map(|at| word.get(at..=at)).map(letter_value).collect();
+    if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) }
+}
+
+/// A command.
+pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t, 'a> {
+    let rest = input.skip(1);
+    match name {
+        "frac" => {
+            let (rest, num) = argument(rest)?;
+            let (rest, den) = argument(rest)?;
+            Ok((rest, Expr::quotient(num, den)))
+        }
+        "binom" => {
+            let (rest, n) = argument(rest)?;
+            let (rest, k) = argument(rest)?;
+            Ok((rest, Expr::Call(Function::Binomial, vec![n, k])))
+        }
+        "begin" => bracket::environment(input),
+        "sum" | "prod" => series(rest, name),
+        "int" => integral(rest),
+        "lim" => limit(rest),
+        "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc" | "wideparen" => {
+            let (rest, inner) = argument(rest)?;
+            match inner {
+                Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("{name}{{{symbol}}}").into()))),
+                Expr::Product(_) | Expr::Number(_) => Ok((rest, Expr::Apply(name.into(), vec![inner]))),
+                other if name == "overline" => Ok((rest, Expr::Call(Function::Conjugate, vec![other]))),
+                _ => unread(),
+            }
+        }
+        "vec" | "overrightarrow" => {
+            let (rest, inner) = argument(rest)?;
+            match inner {
+                Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("vec{{{symbol}}}").into()))),
+                Expr::Product(_) => Ok((rest, Expr::Apply("vec".into(), vec![inner]))),
+                other => Ok((rest, other)),
+            }
+        }
+        "overset" | "underset" | "stackrel" => {
+            let (rest, _) = argument(rest)?;
+            argument(rest)
+        }
+        "angle" | "measuredangle" | "triangle" => {
+            if let Some(Kind::Word(word)) = rest.first() {
+                return Ok((rest.skip(1), Expr::Symbol(format!("{name} {word}").into())));
+            }
+            if name == "triangle" {
+                return Ok((rest, Expr::symbol(name)));
+            }
+            let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
+            Ok((rest.back_to(input), Expr::Apply(name.into(), vec![inner])))
+        }
+        "forall" | "exists" => unread(),
+        "neg" => unread(),
+        _ => {
+            if let Some(value) = names::value(name) {
+                if let Expr::Symbol(symbol) = &value
+                    && rest.first() == Some(ROUND)
+                    && applies(symbol)
+                {
+                    return apply(rest, symbol);
+                }
+                return Ok((rest, value));
+            }
+            if name == "sqrt" || names::function_name(name).is_some() || name == "re" || name == "im" {
+                return function(rest, name);
+            }
+            Ok((rest, Expr::Symbol(format!("\\{name}").into())))
+        }
+    }
+}
+
+/// The argument of a LaTeX command: a group or one token.
+pub(crate) fn argument<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, value) = atom(deeper(input, false)?)?;
+    Ok((rest.back_to(input), value))
+}
+
+/// A function name has been read; its scripts and its argument follow.
+pub(crate) fn function<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    let input_deep = deeper(input, input.bars)?;
+    let (rest, value) = function_inside(input_deep, name)?;
+    Ok((rest.back_to(input), value))
+}
+
+fn function_inside<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    if name == "sqrt" || name == "cbrt" {
+        return root(input, name);
+    }
+    let mut rest = input;
+    let mut base = None;
+    let mut raised = None;
+    loop {
+        match rest.first() {
+            Some(Kind::Underscore) if base.is_none() => {
+                let (after, value) = exponent(rest.skip(1))?;
+                (rest, base) = (after, Some(value));
+            }
+            Some(Kind::Caret) if raised.is_none() => {
+                let (after, value) = exponent(rest.skip(1))?;
+                (rest, raised) = (after, Some(value));
+            }
+            _ => break,
+        }
+    }
+    let (rest, arguments) = arguments(rest)?;
+    let call = match (name, base, arguments) {
+        ("log", Some(base), mut arguments) if arguments.len() == 1 => {
+            arguments.push(base);
+            Expr::Call(Function::Ln, arguments)
+        }
+        (_, Some(_), _) => return unread(),
+        (name, None, arguments) => {
+            let inverse = raised.as_ref().is_some_and(|raised| raised.is_int(-1));
+            if inverse && let Some(inverse) = inverse_name(name) {
+                raised = None;
+                named_call(inverse, arguments)?
+            } else {
+                named_call(name, arguments)?
+            }
+        }
+    };
+    Ok(match raised {
+        Some(raised) => (rest, Expr::power(call, raised)),
+        None => (rest, call),
+    })
+}
+
+fn inverse_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "sin" => "arcsin",
+        "cos" => "arccos",
+        "tan" => "arctan",
+        "cot" => "arccot",
+        "sinh" => "arsinh",
+        "cosh" => "arcosh",
+        "tanh" => "artanh",
+        _ => return None,
+    })
+}
+
+fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<expression::Unread>> {
+    let one = arguments.len() == 1;
+    let inner = |arguments: &mut Vec<Expr>| arguments.pop().unwrap_or(Expr::Ellipsis);
+    Ok(match name {
+        "exp" if one => Expr::power(Expr::Constant(Constant::E), inner(&mut arguments)),
+        "log" | "lg" if one => {
+            arguments.push(Expr::int(10));
+            Expr::Call(Function::Ln, arguments)
+        }
+        "log" if arguments.len() == 2 => Expr::Call(Function::Ln, arguments),
+        "coth" if one => Expr::Call(Function::Tanh, arguments).recip(),
+        "sech" if one => Expr::Call(Function::Cosh, arguments).recip(),
+        "csch" if one => Expr::Call(Function::Sinh, arguments).recip(),
+        _ => {
+            let Some(function) = names::function(name) else {
+                return unread();
+            };
+            let many = matches!(function, Function::Gcd | Function::Lcm | Function::Min | Function::Max);
+            if !one && !many {
+                return unread();
+            }
+            Expr::Call(function, arguments)
+        }
+    })
+}
+
+/// The arguments of a function: what is in the brackets that follow, or the factors side by side up to the next function,
+/// bracket or operator.
+fn arguments<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+    if let Some(Kind::Open(shape)) = input.first()
+        && !matches!(shape, Shape::Floor | Shape::Ceil | Shape::Bar)
+    {
+        return bracket::items(input);
+    }
+    let negative = input.first() == Some(Kind::Minus);
+    let start = if negative { input.skip(1) } else { input };
+    let (mut rest, first) = factor(start)?;
+    let mut factors = vec![first];
+    while begins_factor(rest) && !ends_argument(rest) {
+        let (after, next) = factor(rest)?;
+        rest = after;
+        factors.push(next);
+    }
+    // `sin pi/6` means the sine of a sixth of pi.
+    if rest.first() == Some(Kind::Slash)
+        && let Some(Kind::Number { .. }) = rest.kind(1)
+        && factors.iter().any(|factor| matches!(factor, Expr::Constant(Constant::Pi)))
+    {
+        let (after, next) = factor(rest.skip(1))?;
+        rest = after;
+        factors.push(next.recip());
+    }
+    let mut all = if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) };
+    if negative {
+        all = all.neg();
+    }
+    Ok((rest, vec![all]))
+}
+
+fn ends_argument(input: Tokens<'_, '_>) -> bool {
+    match input.first() {
+        Some(Kind::Command(name)) => {
+            names::function_name(name).is_some() || matches!(name, "sum" | "prod" | "int" | "lim")
+        }
+        Some(Kind::Word(word)) => names::function_name(word).is_some() || unit::begins(word) || word.len() > 3,
+        Some(Kind::Open(Shape::Group)) => false,
+        Some(Kind::Open(_) | Kind::Bar) => true,
+        _ => false,
+    }
+}
+
+fn root<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    let mut index = Expr::int(if name == "cbrt" { 3 } else { 2 });
+    let mut rest = input;
+    // `\sqrt[3]{x}`; `sqrt[x]` without a group after it is the root of x.
+    if rest.first() == Some(Kind::Open(Shape::End(End::Square))) {
+        let (after, mut items) = bracket::items(rest)?;
+        if after.first() == Some(Kind::Open(Shape::Group)) || begins_factor(after) {
+            if items.len() != 1 {
+                return unread();
+            }
+            index = items.pop().unwrap_or(Expr::Ellipsis);
+            rest = after;
+        }
+    }
+    let (rest, radicand) = if matches!(rest.first(), Some(Kind::Open(_))) {
+        let (rest, mut items) = bracket::items(rest)?;
+        if items.len() != 1 {
+            return unread();
+        }
+        (rest, items.pop().unwrap_or(Expr::Ellipsis))
+    } else {
+        atom(rest)?
+    };
+    Ok((rest, Expr::power(radicand, index.recip())))
+}
+
+/// Lower and upper script of an operator, in either order.
+fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Option<Expr>)> {
+    let mut rest = input;
+    let (mut lower, mut upper) = (None, None);
+    loop {
+        let slot = match rest.first() {
+            Some(Kind::Underscore) if lower.is_none() => &mut lower,
+            Some(Kind::Caret) if upper.is_none() => &mut upper,
+            _ => return Ok((rest, (lower, upper))),
+        };
+        let inside = rest.skip(1);
+        let (after, value) = if inside.first() == Some(Kind::Open(Shape::Group)) {
+            if inside.kind(1) == Some(Kind::Close(Shape::Group)) {
+                (inside.skip(2), Expr::Ellipsis)
+            } else {
+                let (after, value) = statement(deeper(inside.skip(1), false)?)?;
+                if after.first() != Some(Kind::Close(Shape::Group)) {
+                    return unread();
+                }
+                (after.skip(1), value)
+            }
+        } else {
+            exponent(inside)?
+        };
+        *slot = Some(value);
+        rest = after.back_to(rest);
+    }
+}
+
+fn series<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    let (rest, (lower, upper)) = scripts(deeper(input, input.bars)?)?;
+    let binder = if name == "sum" { Binder::Sum } else { Binder::Product };
+    let (rest, body) = product(rest)?;
+    let rest = rest.back_to(input);
+    let (variable, low) = match lower {
+        Some(Expr::Chain(sides, relations)) if relations == [Relation::Equal] => match <[Expr; 2]>::try_from(sides) {
+            Ok([Expr::Symbol(variable), low]) => (variable, low),
+            Ok([Expr::Constant(Constant::I), low]) => ("i".into(), low),
+            _ => return unread(),
+        },
+        Some(other) => ("".into(), other),
+        None => return unread(),
+    };
+    let body = if &*variable == "i" { unbound_i(&body) } else { body };
+    let parts = vec![low, upper.unwrap_or(Expr::Ellipsis), body];
+    Ok((rest, Expr::Bound(binder, variable, parts)))
+}
+
+/// The letter i as a bound variable instead of the imaginary unit.
+fn unbound_i(body: &Expr) -> Expr {
+    match body {
+        Expr::Constant(Constant::I) => Expr::symbol("i"),
+        other => other.map_children(&mut unbound_i),
+    }
+}
+
+fn limit<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, (lower, _)) = scripts(deeper(input, input.bars)?)?;
+    let (rest, body) = product(rest)?;
+    let Some(Expr::Chain(sides, relations)) = lower else {
+        return unread();
+    };
+    let approaches = matches!(relations.as_slice(), [Relation::Maps | Relation::Implies]);
+    match <[Expr; 2]>::try_from(sides) {
+        Ok([Expr::Symbol(variable), point]) if approaches => {
+            Ok((rest.back_to(input), Expr::Bound(Binder::Limit, variable, vec![point, body])))
+        }
+        _ => unread(),
+    }
+}
+
+/// Longest integrand searched for its differential, in tokens.
+const LONGEST_INTEGRAND: usize = 2_000;
+
+fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, (lower, upper)) = scripts(deeper(input, input.bars)?)?;
+    let mut depth = 0usize;
+    let mut nested = 0usize;
+    for at in 0..LONGEST_INTEGRAND {
+        let Some(kind) = rest.kind(at) else {
+            break;
+        };
+        let differential = match kind {
+            Kind::Open(_) => {
+                depth += 1;
+                None
+            }
+            Kind::Close(_) => {
+                let Some(outer) = depth.checked_sub(1) else {
+                    break;
+                };
+                depth = outer;
+                None
+            }
+            Kind::Command("int") => {
+                nested += 1;
+                None
+            }
+            Kind::Word(word) if word.len() == 2 && word.starts_with('d') => word.get(1..).map(|letter| (letter, 1)),
+            Kind::Word("d") | Kind::Styled("d") => match rest.kind(at + 1) {
+                Some(Kind::Word(letter)) if letter.len() == 1 => Some((letter, 2)),
+                Some(Kind::Command(letter)) if names::greek(letter).is_some() => Some((letter, 2)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((variable, width)) = differential.filter(|_| depth == 0) else {
+            continue;
+        };
+        if let Some(outer) = nested.checked_sub(1) {
+            nested = outer;
+            continue;
+        }
+        let body = nom::Input::take(&rest, at);
+        let body = if body.is_empty() {
+            Expr::int(1)
+        } else {
+            let (left, body) = sum(body)?;
+            if !left.is_empty() {
+                return unread();
+            }
+            body
+        };
+        let mut parts = vec![body];
+        if let (Some(lower), Some(upper)) = (lower, upper) {
+            parts.extend([lower, upper]);
+        }
+        return Ok((rest.skip(at + width).back_to(input), Expr::Bound(Binder::Integral, variable.into(), parts)));
+    }
+    unread()
+}
+
+/// A hundred as an exact number.
+pub(crate) fn hundredth() -> Rational {
+    Rational::ratio(1, 100)
+}

@@ -1,0 +1,562 @@
+//! Sums, products, powers and what they are made of. Predictive: each token is looked at a bounded number of times, so parsing is
+//! linear, and nesting is bounded by [`Tokens::deeper`].
+
+use nom::error::{ErrorKind, ParseError};
+use nom::{Err, IResult};
+
+use super::bracket;
+use super::call;
+use super::literal;
+use super::names;
+use super::token::{Kind, Shape, Tokens};
+use super::unit;
+use crate::tree::{Constant, End, Expr, Function, Name, Relation};
+
+/// The tokens do not say anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unread;
+
+impl<I> ParseError<I> for Unread {
+    fn from_error_kind(_: I, _: ErrorKind) -> Self {
+        Self
+    }
+
+    fn append(_: I, _: ErrorKind, other: Self) -> Self {
+        other
+    }
+}
+
+/// What every rule of the grammar returns.
+pub(crate) type Parsed<'t, 'a, T = Expr> = IResult<Tokens<'t, 'a>, T, Unread>;
+
+/// The error of every rule: no other branch is tried, because the grammar is predictive.
+pub(crate) fn unread<T>() -> Result<T, Err<Unread>> {
+    Err(Err::Error(Unread))
+}
+
+/// Goes one construct deeper.
+pub(crate) fn deeper<'t, 'a>(input: Tokens<'t, 'a>, bars: bool) -> Result<Tokens<'t, 'a>, Err<Unread>> {
+    input.deeper(bars).ok_or(Err::Error(Unread))
+}
+
+/// Takes one token of this kind.
+pub(crate) fn expect<'t, 'a>(input: Tokens<'t, 'a>, kind: Kind<'static>) -> Parsed<'t, 'a, ()> {
+    if input.first() == Some(kind) { Ok((input.skip(1), ())) } else { unread() }
+}
+
+/// A chain of sides and relations: `a < b <= c`, or one side alone.
+pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (mut rest, first) = combination(input)?;
+    let mut sides = vec![first];
+    let mut relations = Vec::new();
+    loop {
+        let (relation, width) = match (rest.first(), rest.kind(1)) {
+            (Some(Kind::Relation(relation)), Some(Kind::Relation(Relation::Equal)))
+                if matches!(relation, Relation::Less | Relation::Greater) =>
+            {
+                let with_equal = match relation {
+                    Relation::Less => Relation::LessEqual,
+                    _ => Relation::GreaterEqual,
+                };
+                (with_equal, 2)
+            }
+            (Some(Kind::Relation(relation)), _) => (relation, 1),
+            (Some(Kind::Command("not")), Some(Kind::Relation(relation))) => {
+                let negated = match relation {
+                    Relation::Equal => Relation::NotEqual,
+                    Relation::In => Relation::NotIn,
+                    _ => return unread(),
+                };
+                (negated, 2)
+            }
+            _ => break,
+        };
+        let (after, side) = combination(rest.skip(width))?;
+        rest = after;
+        sides.push(side);
+        relations.push(relation);
+    }
+    if relations.is_empty() {
+        return Ok((rest, sides.pop().unwrap_or(Expr::Ellipsis)));
+    }
+    Ok((rest, Expr::Chain(sides, relations)))
+}
+
+/// Sets combined, or a ratio.
+fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    use crate::tree::SetOp;
+    let (mut rest, mut all) = ratio(input)?;
+    loop {
+        let op = match rest.first() {
+            Some(Kind::Command("cup")) => SetOp::Union,
+            Some(Kind::Command("cap")) => SetOp::Intersection,
+            Some(Kind::Command("setminus")) => SetOp::Difference,
+            _ => return Ok((rest, all)),
+        };
+        let (after, next) = ratio(rest.skip(1))?;
+        rest = after;
+        all = match all {
+            Expr::SetOp(own, mut items) if own == op => {
+                items.push(next);
+                Expr::SetOp(op, items)
+            }
+            other => Expr::SetOp(op, vec![other, next]),
+        };
+    }
+}
+
+fn ratio<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (mut rest, first) = sum(input)?;
+    if input.bars || rest.first() != Some(Kind::Colon) {
+        return Ok((rest, first));
+    }
+    let mut parts = vec![first];
+    while rest.first() == Some(Kind::Colon) {
+        let (after, next) = sum(rest.skip(1))?;
+        rest = after;
+        parts.push(next);
+    }
+    Ok((rest, Expr::Ratio(parts)))
+}
+
+/// A sign before a term.
+#[derive(Clone, Copy, PartialEq)]
+enum Sign {
+    Plus,
+    Minus,
+    PlusMinus,
+    MinusPlus,
+}
+
+fn sign(kind: Option<Kind<'_>>) -> Option<Sign> {
+    Some(match kind? {
+        Kind::Plus => Sign::Plus,
+        Kind::Minus => Sign::Minus,
+        Kind::PlusMinus => Sign::PlusMinus,
+        Kind::MinusPlus => Sign::MinusPlus,
+        _ => return None,
+    })
+}
+
+fn signed(sign: Sign, term: Expr) -> Expr {
+    match sign {
+        Sign::Plus => term,
+        Sign::Minus => term.neg(),
+        Sign::PlusMinus | Sign::MinusPlus => {
+            Expr::PlusMinus { upper_minus: sign == Sign::MinusPlus, term: Box::new(term) }
+        }
+    }
+}
+
+/// Signs in a row as one: `--+-x` is `-x`.
+fn signs<'t, 'a>(input: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Sign) {
+    let mut rest = input;
+    let mut all = Sign::Plus;
+    while let Some(next) = sign(rest.first()) {
+        all = match (all, next) {
+            (Sign::Plus, next) => next,
+            (all, Sign::Plus) => all,
+            (Sign::Minus, Sign::Minus) => Sign::Plus,
+            (Sign::Minus, Sign::PlusMinus) | (Sign::PlusMinus, Sign::Minus) => Sign::MinusPlus,
+            (Sign::Minus, Sign::MinusPlus) | (Sign::MinusPlus, Sign::Minus) => Sign::PlusMinus,
+            (all, _) => all,
+        };
+        rest = rest.skip(1);
+    }
+    (rest, all)
+}
+
+/// Terms with signs between them.
+pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, lead) = signs(input);
+    let (mut rest, first) = product(rest)?;
+    let mut terms = vec![signed(lead, first)];
+    while sign(rest.first()).is_some() {
+        let (after, lead) = signs(rest);
+        let (after, term) = product(after)?;
+        rest = after;
+        terms.push(signed(lead, term));
+    }
+    if terms.len() == 1 {
+        return Ok((rest, terms.pop().unwrap_or(Expr::Ellipsis)));
+    }
+    Ok((rest, Expr::Sum(terms)))
+}
+
+/// Whether `kind` may begin a factor that stands right beside another.
+pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
+    match input.first() {
+        Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
+        Some(Kind::Word(word)) => !matches!(word, "and" | "or"),
+        Some(Kind::Command(name)) => !matches!(
+            name,
+            "cup"
+                | "cap"
+                | "setminus"
+                | "and"
+                | "or"
+                | "mod"
+                | "pmod"
+                | "over"
+                | "choose"
+                | "div"
+                | "end"
+                | "not"
+                | "circ"
+                | "forall"
+                | "exists"
+                | "therefore"
+                | "because"
+        ),
+        Some(Kind::Bar) => !input.bars,
+        _ => false,
+    }
+}
+
+/// Factors side by side or with operators between them.
+pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (mut rest, first) = factor(input)?;
+    let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
+    let mut factors = vec![first];
+    loop {
+        match rest.first() {
+            Some(Kind::Times) => {
+                let (after, next) = signed_factor(rest.skip(1))?;
+                rest = after;
+                factors.push(next);
+                bare_number = false;
+            }
+            Some(Kind::Slash | Kind::Command("div")) => {
+                let (after, next) = signed_factor(rest.skip(1))?;
+                rest = after;
+                factors.push(next.recip());
+                bare_number = false;
+            }
+            Some(Kind::Command("mod")) => {
+                let (after, next) = signed_factor(rest.skip(1))?;
+                rest = after;
+                let left = product_of(std::mem::take(&mut factors));
+                factors.push(Expr::Call(Function::Mod, vec![left, next]));
+            }
+            Some(Kind::Command("pmod")) => {
+                let (after, next) = factor(rest.skip(1))?;
+                rest = after;
+                let left = product_of(std::mem::take(&mut factors));
+                factors.push(Expr::Apply("pmod".into(), vec![left, next]));
+            }
+            _ if begins_factor(rest) => {
+                if let Some(Kind::Word(word)) = rest.first()
+                    && unit::begins(word)
+                    && factors.iter().all(is_numeric)
+                    && !(word.len() == 3 && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
+                {
+                    break;
+                }
+                if bare_number && let Some((after, part)) = literal::fraction_part(rest) {
+                    // A mixed number: `1 1/2`, `1\frac{1}{2}`, `1½`.
+                    let whole = factors.pop().unwrap_or(Expr::Ellipsis);
+                    factors.push(Expr::Sum(vec![whole, part]));
+                    rest = after;
+                    bare_number = false;
+                    continue;
+                }
+                let (after, next) = factor(rest)?;
+                let number = matches!(next, Expr::Number(_)) && is_plain_number(rest, after);
+                if number && bare_number {
+                    return unread();
+                }
+                rest = after;
+                bare_number = number;
+                factors.push(next);
+            }
+            _ => break,
+        }
+    }
+    Ok((rest, product_of(factors)))
+}
+
+/// Whether the tokens between two places are one literal.
+fn is_plain_number(from: Tokens<'_, '_>, to: Tokens<'_, '_>) -> bool {
+    from.run().len() - to.run().len() == 1
+}
+
+fn is_numeric(factor: &Expr) -> bool {
+    !factor.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..) | Expr::Text(_)))
+}
+
+fn product_of(mut factors: Vec<Expr>) -> Expr {
+    if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) }
+}
+
+/// A factor after an operator, which may have signs of its own: `2*-3`.
+fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, lead) = signs(input);
+    let (rest, next) = factor(rest)?;
+    Ok((rest, signed(lead, next)))
+}
+
+/// An atom with its powers, subscripts, factorials, percent and degree signs.
+pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (mut rest, mut base) = atom(input)?;
+    loop {
+        match rest.first() {
+            Some(Kind::Caret) => (rest, base) = power(rest, base)?,
+            Some(Kind::Underscore) => (rest, base) = subscript(rest, base)?,
+            Some(Kind::Bang) => {
+                base = Expr::Call(Function::Factorial, vec![base]);
+                rest = rest.skip(1);
+            }
+            Some(Kind::Prime) => {
+                base = match base {
+                    Expr::Symbol(name) => Expr::Symbol(format!("{name}'").into()),
+                    Expr::Apply(name, arguments) => Expr::Apply(format!("{name}'").into(), arguments),
+                    _ => return unread(),
+                };
+                rest = rest.skip(1);
+                if let Expr::Symbol(name) = &base
+                    && rest.first() == Some(Kind::Open(Shape::End(End::Round)))
+                {
+                    let name = name.clone();
+                    (rest, base) = call::apply(rest, &name)?;
+                }
+            }
+            Some(Kind::Percent) => {
+                base = Expr::Percent(Box::new(base));
+                rest = rest.skip(1);
+            }
+            Some(Kind::Degree) => (rest, base) = degrees(rest.skip(1), base),
+            _ => return Ok((rest, base)),
+        }
+    }
+}
+
+/// The minutes and seconds of an angle, if they follow its degrees.
+fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {
+    let mut rest = input;
+    let mut parts = vec![base];
+    let mut share = 60;
+    while let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1)) {
+        let Some(value) = literal::number(text, point) else {
+            break;
+        };
+        parts.push(Expr::quotient(value, Expr::int(share)));
+        share *= 60;
+        rest = rest.skip(2);
+        if rest.first() == Some(Kind::Prime) {
+            rest = rest.skip(1);
+            break;
+        }
+    }
+    let all = if parts.len() == 1 { parts.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(parts) };
+    (rest, Expr::Quantity(Box::new(all), "°".into()))
+}
+
+fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
+    let rest = input.skip(1);
+    let group = rest.first() == Some(Kind::Open(Shape::Group));
+    let inside = if group { rest.skip(1) } else { rest };
+    // `^\circ`, `^{\circ}`, `^{th}`, `^\prime`, `^T`.
+    let width = usize::from(group);
+    let closes = !group || inside.kind(1) == Some(Kind::Close(Shape::Group));
+    if closes {
+        let after = inside.skip(1 + width);
+        match inside.first() {
+            Some(Kind::Command("circ") | Kind::Degree) => return Ok(degrees(after, base)),
+            Some(Kind::Text("th" | "st" | "nd" | "rd")) => return Ok((after, base)),
+            Some(Kind::Word("th" | "st" | "nd" | "rd")) if matches!(base, Expr::Number(_)) => {
+                return Ok((after, base));
+            }
+            Some(Kind::Prime) => {
+                if let Expr::Symbol(name) = base {
+                    return Ok((after, Expr::Symbol(format!("{name}'").into())));
+                }
+                return unread();
+            }
+            Some(Kind::Times) => {
+                if let Expr::Symbol(name) = base {
+                    return Ok((after, Expr::Symbol(format!("{name}*").into())));
+                }
+                return unread();
+            }
+            Some(Kind::Plus | Kind::Minus) if group => {
+                // `0^{+}`, `3^{-}`: one-sided approach; the side says nothing about the value.
+                return Ok((after, base));
+            }
+            _ => {}
+        }
+    }
+    let (rest, exponent) = exponent(rest)?;
+    if matches!(exponent, Expr::Text(_)) {
+        return unread();
+    }
+    if let Expr::Apply(name, parts) = &base
+        && &**name == "C_"
+        && let [top] = parts.as_slice()
+    {
+        return Ok((rest, Expr::Call(Function::Binomial, vec![top.clone(), exponent])));
+    }
+    Ok((rest, Expr::power(base, exponent)))
+}
+
+/// What stands raised: a group, or one signed factor without further postfixes but its own power.
+pub(crate) fn exponent<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let inner = deeper(input, input.bars)?;
+    let (rest, lead) = signs(inner);
+    if rest.first() == Some(Kind::Caret) {
+        return unread();
+    }
+    let (rest, base) = atom(rest)?;
+    let (rest, value) = if rest.first() == Some(Kind::Caret) {
+        power(rest, base)?
+    } else if rest.first() == Some(Kind::Underscore) && matches!(base, Expr::Symbol(_)) {
+        subscript(rest, base)?
+    } else {
+        (rest, base)
+    };
+    Ok((rest.back_to(input), signed(lead, value)))
+}
+
+/// The tokens of a subscript as part of a name.
+pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, String> {
+    let text = |kind: Kind<'a>| match kind {
+        Kind::Number { text, .. } | Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => Some(text),
+        Kind::Command(text) => Some(text),
+        Kind::Comma => Some(","),
+        Kind::Plus => Some("+"),
+        Kind::Minus => Some("-"),
+        Kind::Caret => Some("^"),
+        Kind::Underscore => Some("_"),
+        Kind::Prime => Some("'"),
+        Kind::Slash => Some("/"),
+        Kind::Times => Some("*"),
+        Kind::Colon => Some(":"),
+        Kind::Relation(Relation::Equal) => Some("="),
+        Kind::Relation(Relation::Maps) => Some("->"),
+        Kind::Open(Shape::End(End::Round)) => Some("("),
+        Kind::Close(Shape::End(End::Round)) => Some(")"),
+        _ => None,
+    };
+    if input.first() != Some(Kind::Open(Shape::Group)) {
+        let Some(part) = input.first().and_then(text) else {
+            return unread();
+        };
+        return Ok((input.skip(1), part.to_owned()));
+    }
+    let mut name = String::new();
+    let mut rest = input.skip(1);
+    let mut depth = 1;
+    while let Some(kind) = rest.first() {
+        rest = rest.skip(1);
+        match kind {
+            Kind::Open(Shape::Group) => depth += 1,
+            Kind::Close(Shape::Group) => {
+                depth -= 1;
+                if depth == 0 {
+                    return Ok((rest, name));
+                }
+            }
+            other => match text(other) {
+                Some(part) if name.len() < 200 => name.push_str(part),
+                _ => return unread(),
+            },
+        }
+    }
+    unread()
+}
+
+fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
+    match base {
+        Expr::Number(value) if value.is_integer() => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            match literal::base(&text) {
+                Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
+                None => unread(),
+            }
+        }
+        Expr::Symbol(name) if &*name == "C" && is_binomial(input) => {
+            let (rest, top) = exponent(input.skip(1))?;
+            Ok((rest, Expr::Apply("C_".into(), vec![top])))
+        }
+        Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            let name: Name = match base {
+                Expr::Symbol(name) => format!("{name}_{{{text}}}").into(),
+                Expr::Constant(Constant::E) => format!("e_{{{text}}}").into(),
+                Expr::Constant(Constant::I) => format!("i_{{{text}}}").into(),
+                _ => format!("pi_{{{text}}}").into(),
+            };
+            if rest.first() == Some(Kind::Open(Shape::End(End::Round))) && !rest.spaced() && call::applies(&name) {
+                return call::apply(rest, &name);
+            }
+            Ok((rest, Expr::Symbol(name)))
+        }
+        Expr::Power(pair) if matches!(pair.0, Expr::Symbol(_)) => {
+            // `x^2_i`
+            let (base, exponent) = *pair;
+            let (rest, base) = subscript(input, base)?;
+            Ok((rest, Expr::power(base, exponent)))
+        }
+        Expr::Apply(name, arguments) => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            Ok((rest, Expr::Apply(format!("{name}_{{{text}}}").into(), arguments)))
+        }
+        Expr::Matrix(_) | Expr::Bracket(..) => unread(),
+        _ => unread(),
+    }
+}
+
+/// `C_n^k`: a subscript with a superscript after it, both of them numbers or single letters.
+fn is_binomial(input: Tokens<'_, '_>) -> bool {
+    let simple = |kind: Option<Kind<'_>>| {
+        matches!(kind, Some(Kind::Number { .. })) || matches!(kind, Some(Kind::Word(word)) if word.len() == 1)
+    };
+    let mut at = 1;
+    for after in [Kind::Caret, Kind::Caret] {
+        if input.kind(at) == Some(Kind::Open(Shape::Group)) {
+            if !simple(input.kind(at + 1)) || input.kind(at + 2) != Some(Kind::Close(Shape::Group)) {
+                return false;
+            }
+            at += 3;
+        } else if simple(input.kind(at)) {
+            at += 1;
+        } else {
+            return false;
+        }
+        if at > 4 || input.kind(at) != Some(after) {
+            break;
+        }
+        at += 1;
+    }
+    at >= 4
+}
+
+/// The smallest things: literals, names, brackets, calls.
+pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let Some(kind) = input.first() else {
+        return unread();
+    };
+    match kind {
+        Kind::Number { text, point } => literal::with_repetend(input, text, point),
+        Kind::Fraction(a, b) => Ok((input.skip(1), Expr::Number(crate::number::Rational::ratio(a.into(), b.into())))),
+        Kind::Word(word) => call::word(input, word),
+        Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
+        Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
+        Kind::Ellipsis => Ok((input.skip(1), Expr::Ellipsis)),
+        Kind::Open(_) | Kind::Bar | Kind::Close(Shape::End(End::Square)) => bracket::bracket(input),
+        Kind::Currency(sign) => {
+            let (rest, value) = signed_factor(deeper(input.skip(1), input.bars)?)?;
+            Ok((rest.back_to(input), Expr::Quantity(Box::new(value), sign.to_string().into())))
+        }
+        Kind::Command(name) => call::command(input, name),
+        _ => unread(),
+    }
+}
+
+/// A single letter as a value.
+pub(crate) fn letter_value(letter: &str) -> Expr {
+    match letter {
+        "e" => Expr::Constant(Constant::E),
+        "i" => Expr::Constant(Constant::I),
+        other => names::value(other).filter(|_| !other.is_ascii()).unwrap_or_else(|| Expr::symbol(other)),
+    }
+}

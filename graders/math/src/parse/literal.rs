@@ -1,0 +1,214 @@
+//! Numbers as they are written: separators, points, powers of ten, repeating parts, mixed parts, bases.
+
+use super::expression::{Parsed, unread};
+use super::token::{Kind, Shape, Tokens};
+use crate::number::Rational;
+use crate::tree::{End, Expr};
+
+/// Longest repeating part read, in digits.
+const LONGEST_REPETEND: usize = 200;
+
+/// The value of a literal. A number too large to form keeps its digits.
+pub(crate) fn number(text: &str, point: Option<usize>) -> Option<Expr> {
+    let (mantissa, power) = match text.find(['e', 'E']) {
+        Some(at) => {
+            let power = text.get(at + 1..)?;
+            let power = power.strip_prefix('+').unwrap_or(power);
+            match power.parse::<i64>() {
+                Ok(power) => (text.get(..at)?, power),
+                Err(_) => return Some(huge(text)),
+            }
+        }
+        None => (text, 0),
+    };
+    let digits = |part: &str| -> String { part.chars().filter(char::is_ascii_digit).collect() };
+    let (whole, fraction) = match point {
+        Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
+        None => (mantissa, ""),
+    };
+    let value = if whole.bytes().all(|b| b.is_ascii_digit()) {
+        Rational::from_decimal(whole, fraction, power)
+    } else {
+        Rational::from_decimal(&digits(whole), fraction, power)
+    };
+    Some(value.map_or_else(|| huge(text), Expr::Number))
+}
+
+fn huge(text: &str) -> Expr {
+    Expr::Huge(text.to_lowercase().into())
+}
+
+/// A literal with its repeating part: `0.\overline{3}`, `0.1\dot{6}`, `0.(3)`, `0.333…`.
+pub(crate) fn with_repetend<'t, 'a>(input: Tokens<'t, 'a>, text: &'a str, point: Option<usize>) -> Parsed<'t, 'a> {
+    let rest = input.skip(1);
+    let Some(value) = number(text, point) else {
+        return unread();
+    };
+    let digits_of = |kind: Option<Kind<'a>>| match kind {
+        Some(Kind::Number { text, point: None }) if text.len() <= LONGEST_REPETEND => Some(text),
+        _ => None,
+    };
+    // `0.` before an overline is lexed as `0` and a stray point.
+    let (pointed, after) = match (point, rest.first()) {
+        (Some(at), _) => (Some(text.len() - at - 1), rest),
+        (None, Some(Kind::Stray('.'))) if !rest.spaced() => (Some(0), rest.skip(1)),
+        _ => (None, rest),
+    };
+    let Some(places) = pointed else {
+        return Ok((rest, value));
+    };
+    match after.first() {
+        Some(Kind::Command("overline" | "dot")) => {
+            let mut repetend = String::new();
+            let mut tail = after;
+            let mut dots = 0;
+            // `\dot{1}4285\dot{7}` repeats from dot to dot.
+            loop {
+                match (tail.first(), digits_of(tail.kind(2))) {
+                    (Some(Kind::Command("overline" | "dot")), Some(digits))
+                        if tail.kind(1) == Some(Kind::Open(Shape::Group))
+                            && tail.kind(3) == Some(Kind::Close(Shape::Group)) =>
+                    {
+                        repetend.push_str(digits);
+                        dots += usize::from(tail.first() == Some(Kind::Command("dot")));
+                        let over = tail.first() == Some(Kind::Command("overline"));
+                        tail = tail.skip(4);
+                        if over || dots == 2 {
+                            break;
+                        }
+                    }
+                    (Some(Kind::Command("overline" | "dot")), _) if digits_of(tail.kind(1)).is_some() => {
+                        repetend.push_str(digits_of(tail.kind(1)).unwrap_or_default());
+                        dots += 1;
+                        tail = tail.skip(2);
+                        if dots == 2 {
+                            break;
+                        }
+                    }
+                    (Some(Kind::Number { text, point: None }), _) if dots == 1 => {
+                        // Only the digits between two dots belong to it.
+                        if !matches!(tail.kind(1), Some(Kind::Command("dot"))) {
+                            break;
+                        }
+                        repetend.push_str(text);
+                        tail = tail.skip(1);
+                    }
+                    _ => break,
+                }
+                if repetend.len() > LONGEST_REPETEND {
+                    return unread();
+                }
+            }
+            match repeated(&value, places, &repetend) {
+                Some(value) => Ok((tail, value)),
+                None => unread(),
+            }
+        }
+        Some(Kind::Open(Shape::End(End::Round)))
+            if !after.spaced()
+                && after.kind(2) == Some(Kind::Close(Shape::End(End::Round)))
+                && digits_of(after.kind(1)).is_some() =>
+        {
+            let repetend = digits_of(after.kind(1)).unwrap_or_default();
+            match repeated(&value, places, repetend) {
+                Some(value) => Ok((after.skip(3), value)),
+                None => unread(),
+            }
+        }
+        Some(Kind::Ellipsis) if point.is_some() => {
+            let fraction = text.get(text.len() - places..).unwrap_or_default();
+            match period(fraction) {
+                Some(length) => {
+                    let repetend = fraction.get(fraction.len() - length..).unwrap_or_default();
+                    match repeated(&value, places, repetend) {
+                        Some(value) => Ok((after.skip(1), value)),
+                        None => unread(),
+                    }
+                }
+                // Some digits of an unknown number are no number.
+                None => unread(),
+            }
+        }
+        _ => Ok((rest, value)),
+    }
+}
+
+/// `value + repetend · 10^-places / (10^length - 1)`.
+fn repeated(value: &Expr, places: usize, repetend: &str) -> Option<Expr> {
+    let length = i64::try_from(repetend.len()).ok()?;
+    let places = i64::try_from(places).ok()?;
+    let ten = Rational::small(10);
+    let nines = ten.pow(length, 8_000)?.sub(&Rational::small(1))?;
+    let tail = Rational::from_decimal(repetend, "", 0)?.div(&nines)?.div(&ten.pow(places, 8_000)?)?;
+    Some(Expr::Number(value.as_number()?.add(&tail)?))
+}
+
+/// The length of the block the digits end with again and again: three times for one digit, twice for more.
+fn period(digits: &str) -> Option<usize> {
+    let bytes = digits.as_bytes();
+    (1..=bytes.len().min(40) / 2).find(|&length| {
+        let times = if length == 1 { 3 } else { 2 };
+        let mut blocks = bytes.rchunks_exact(length);
+        let Some(last) = blocks.next() else {
+            return false;
+        };
+        bytes.len() >= times * length && blocks.take(times - 1).all(|block| block == last)
+    })
+}
+
+/// The fraction part of a mixed number: a proper fraction of positive literals.
+pub(crate) fn fraction_part<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let literal = |kind: Option<Kind<'a>>| match kind {
+        Some(Kind::Number { text, point: None }) if text.len() <= 18 => text.parse::<i64>().ok(),
+        _ => None,
+    };
+    let (num, den, width) = match input.first()? {
+        Kind::Fraction(a, b) => (i64::from(a), i64::from(b), 1),
+        Kind::Number { .. } if input.kind(1) == Some(Kind::Slash) => {
+            (literal(input.first())?, literal(input.kind(2))?, 3)
+        }
+        Kind::Command("frac") => {
+            let mut at = 1;
+            let mut parts = [0; 2];
+            for part in &mut parts {
+                if input.kind(at) == Some(Kind::Open(Shape::Group)) {
+                    *part = literal(input.kind(at + 1))?;
+                    if input.kind(at + 2) != Some(Kind::Close(Shape::Group)) {
+                        return None;
+                    }
+                    at += 3;
+                } else {
+                    *part = literal(input.kind(at))?;
+                    at += 1;
+                }
+            }
+            let [num, den] = parts;
+            (num, den, at)
+        }
+        _ => return None,
+    };
+    let proper = 0 < num && num < den;
+    let after = input.skip(width);
+    let ends = !matches!(after.first(), Some(Kind::Caret | Kind::Bang | Kind::Slash));
+    (proper && ends).then(|| (after, Expr::Number(Rational::ratio(num, den))))
+}
+
+/// A subscript that names a base.
+pub(crate) fn base(text: &str) -> Option<u32> {
+    let named = match text.to_lowercase().as_str() {
+        "two" => 2,
+        "three" => 3,
+        "four" => 4,
+        "five" => 5,
+        "six" => 6,
+        "seven" => 7,
+        "eight" => 8,
+        "nine" => 9,
+        "ten" => 10,
+        "eleven" => 11,
+        "twelve" => 12,
+        "sixteen" => 16,
+        digits => digits.parse().ok()?,
+    };
+    (2..=62).contains(&named).then_some(named)
+}

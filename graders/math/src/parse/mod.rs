@@ -1,0 +1,129 @@
+//! From an answer's text to its tree. Reads LaTeX as models write it, plain ASCII and Unicode; judges nothing.
+//!
+//! `lexer` makes tokens, `expression` and its neighbours parse them with `nom`, `answer` decides what the whole says: one value, a
+//! list, a choice, words.
+
+mod answer;
+mod bracket;
+mod call;
+mod expression;
+mod lexer;
+mod literal;
+mod names;
+pub(crate) mod text;
+mod token;
+pub(crate) mod unit;
+
+use crate::tree::Expr;
+use lexer::Commas;
+use token::{Kind, Shape, Token, Tokens};
+
+pub(crate) use call::{hundredth, is_product, letters};
+
+/// A plain decimal such as `1e-6` as an exact number.
+pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let value = literal::number(digits, digits.find('.'))?;
+    let value = value.as_number()?;
+    Some(if negative { value.neg() } else { value.clone() })
+}
+
+/// What a text may say. Commas between digits are ambiguous, so there may be a second reading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it says.
+    pub expr: Expr,
+    /// What it says if commas between digits mean something else.
+    pub other: Option<Expr>,
+}
+
+/// Longest text read, in bytes. Longer ones are no answer anybody would check.
+pub const MAX_TEXT: usize = 1_000_000;
+
+/// Reads an answer; `None` when it says nothing the grader understands.
+#[must_use]
+pub fn read(text: &str) -> Option<Reading> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let clean = lexer::cleaned(text);
+    let (expr, joined) = reading(&clean, Commas::Thousands);
+    let expr = expr?;
+    let other = if joined {
+        reading(&clean, Commas::Separate).0
+    } else if has_decimal_comma(&clean) {
+        reading(&clean, Commas::Decimal).0
+    } else {
+        None
+    };
+    let other = other.filter(|other| *other != expr);
+    Some(Reading { expr, other })
+}
+
+fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
+    let lexed = lexer::lex(clean, commas);
+    let tokens = unwrapped(&lexed.tokens);
+    let expr = answer::answer(Tokens::new(&tokens), clean);
+    (expr, lexed.joined_by_comma)
+}
+
+/// Whether the only comma stands between digits and could be a decimal point: `1000,99`, `0,5`.
+fn has_decimal_comma(text: &str) -> bool {
+    let Some((before, after)) = text.split_once(',') else {
+        return false;
+    };
+    if after.contains(',') || text.contains(['.', '(', '[', '{']) {
+        return false;
+    }
+    let places = after.bytes().take_while(u8::is_ascii_digit).count();
+    before.ends_with(|c: char| c.is_ascii_digit())
+        && (1..=9).contains(&places)
+        && (places != 3 || before.ends_with('0') && before.trim_end_matches('0').is_empty())
+}
+
+/// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says what `(x)` says. Linear, and
+/// no matter how deep.
+fn unwrapped<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
+    let mut partner: Vec<usize> = vec![usize::MAX; tokens.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Open(_) => open.push(at),
+            Kind::Close(shape) => {
+                if let Some(start) = open.pop()
+                    && tokens.get(start).map(|token| token.kind) == Some(Kind::Open(shape))
+                    && let (Some(a), b) = (partner.get_mut(start), at)
+                {
+                    *a = b;
+                }
+            }
+            _ => {}
+        }
+    }
+    let redundant = |at: usize| {
+        let shape = match tokens.get(at).map(|token| token.kind) {
+            Some(Kind::Open(shape @ (Shape::Group | Shape::End(crate::tree::End::Round)))) => shape,
+            _ => return false,
+        };
+        let close = partner.get(at).copied().unwrap_or(usize::MAX);
+        let inner = at + 1;
+        close != usize::MAX
+            && close > 0
+            && tokens.get(inner).map(|token| token.kind) == Some(Kind::Open(shape))
+            && partner.get(inner).copied() == Some(close - 1)
+    };
+    let mut dropped = vec![false; tokens.len()];
+    for at in 0..tokens.len() {
+        if redundant(at) {
+            for end in [at, partner.get(at).copied().unwrap_or(usize::MAX)] {
+                if let Some(dropped) = dropped.get_mut(end) {
+                    *dropped = true;
+                }
+            }
+        }
+    }
+    tokens.iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(token, _)| *token).collect()
+}

@@ -1,0 +1,31 @@
+//! What the grader says of itself.
+
+use assay_core::{Lane, Spec, Verdict, VerdictSpec};
+
+/// Name, schema, verdicts.
+pub static SPEC: Spec = Spec {
+    name: "math",
+    version: 1,
+    summary: "is the answer equivalent to the gold?",
+    lane: Lane::Cpu,
+    task_schema: include_str!("task.schema.json"),
+    example_task: r#"{"type":"math","answer":"\\frac{\\sqrt{3}}{3}"}"#,
+    example_completion: r"Rationalising, the answer is \boxed{1/\sqrt{3}}.",
+    verdicts: &[
+        VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the answer is equivalent to a gold" },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "the answer is not equivalent to any gold, cannot be read, or needs more work than the step budget",
+        },
+        VerdictSpec {
+            verdict: Verdict::NO_ANSWER,
+            pass: Some(false),
+            meaning: "the completion holds nothing that could be an answer",
+        },
+    ],
+    measures: &[],
+    deterministic: true,
+    reads_prompt: false,
+    work_unit: "algebra steps",
+};

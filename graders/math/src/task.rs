@@ -1,0 +1,207 @@
+//! The shape of a `math` task as it stands in a request. Checks ranges and nothing of the mathematics.
+
+use std::collections::BTreeMap;
+
+use assay_core::{ErrorCode, Task, TaskError};
+use serde::Deserialize;
+use serde_json::Number;
+
+use crate::options::{Options, Order, Percent, Rounding, Tolerance, Units};
+
+/// The gold: one answer, or several of which any is accepted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    One(String),
+    Any(Vec<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum RawTolerance {
+    Relative(Number),
+    Absolute(Number),
+}
+
+/// Where the answer may stand in a completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extract {
+    #[default]
+    Auto,
+    Boxed,
+    Whole,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawRounding {
+    Gold,
+    #[default]
+    Exact,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawOrder {
+    #[default]
+    Auto,
+    Ordered,
+    Unordered,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawUnits {
+    #[default]
+    Compare,
+    Ignore,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawPercent {
+    #[default]
+    Exact,
+    Loose,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    answer: Answer,
+    #[serde(default)]
+    tolerance: Option<RawTolerance>,
+    #[serde(default)]
+    rounding: RawRounding,
+    #[serde(default)]
+    order: RawOrder,
+    #[serde(default)]
+    units: RawUnits,
+    #[serde(default)]
+    choices: BTreeMap<String, String>,
+    #[serde(default)]
+    extract: Extract,
+    #[serde(default)]
+    percent: RawPercent,
+    #[serde(default)]
+    language: Option<String>,
+}
+
+/// A task read and checked.
+#[derive(Debug, Clone)]
+pub(crate) struct MathTask {
+    pub(crate) golds: Vec<String>,
+    pub(crate) options: Options,
+    pub(crate) extract: Extract,
+    pub(crate) language: Option<String>,
+}
+
+/// Most golds one task may have.
+const MAX_GOLDS: usize = 64;
+
+impl MathTask {
+    /// Reads a task.
+    ///
+    /// # Errors
+    /// [`TaskError`] with a pointer to the field that has the wrong type or range.
+    pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
+        let body: Body = task.parse()?;
+        let golds = match body.answer {
+            Answer::One(gold) => vec![gold],
+            Answer::Any(golds) => golds,
+        };
+        if golds.is_empty() || golds.len() > MAX_GOLDS {
+            let message = format!("give 1 to {MAX_GOLDS} accepted answers");
+            return Err(TaskError::new(ErrorCode::InvalidTask, "/answer", message));
+        }
+        for key in body.choices.keys() {
+            if key.len() != 1 || !key.bytes().all(|b| b.is_ascii_alphabetic()) {
+                let message = format!("a choice is named by one letter, not by `{key}`");
+                return Err(TaskError::new(ErrorCode::InvalidTask, "/choices", message));
+            }
+        }
+        let tolerance = body
+            .tolerance
+            .as_ref()
+            .map(tolerance)
+            .transpose()
+            .map_err(|message| TaskError::new(ErrorCode::InvalidTask, "/tolerance", message))?;
+        Ok(Self {
+            golds,
+            options: Options {
+                tolerance,
+                rounding: match body.rounding {
+                    RawRounding::Gold => Rounding::Gold,
+                    RawRounding::Exact => Rounding::Exact,
+                },
+                order: match body.order {
+                    RawOrder::Auto => Order::Auto,
+                    RawOrder::Ordered => Order::Ordered,
+                    RawOrder::Unordered => Order::Unordered,
+                },
+                units: match body.units {
+                    RawUnits::Compare => Units::Compare,
+                    RawUnits::Ignore => Units::Ignore,
+                },
+                percent: match body.percent {
+                    RawPercent::Exact => Percent::Exact,
+                    RawPercent::Loose => Percent::Loose,
+                },
+                choices: body.choices,
+            },
+            extract: body.extract,
+            language: body.language,
+        })
+    }
+}
+
+/// The tolerance as the exact decimal it was written as.
+fn tolerance(raw: &RawTolerance) -> Result<Tolerance, String> {
+    let exact = |number: &Number| {
+        let text = number.to_string();
+        let value = crate::parse::decimal(&text);
+        value
+            .filter(|value| !value.is_negative())
+            .ok_or_else(|| format!("a tolerance is a number of at least 0, not `{text}`"))
+    };
+    Ok(match raw {
+        RawTolerance::Relative(number) => Tolerance::Relative(exact(number)?),
+        RawTolerance::Absolute(number) => Tolerance::Absolute(exact(number)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Rational;
+
+    fn read(json: &str) -> Result<MathTask, TaskError> {
+        MathTask::read(&Task::from_json(json).unwrap())
+    }
+
+    #[test]
+    fn defaults_are_strict() {
+        let task = read(r#"{"type":"math","answer":"1/2"}"#).unwrap();
+        assert_eq!(task.options, Options::default());
+        assert_eq!(task.golds, ["1/2"]);
+    }
+
+    #[test]
+    fn tolerances_are_exact() {
+        let task = read(r#"{"type":"math","answer":["1","2"],"tolerance":{"relative":1e-6}}"#).unwrap();
+        assert_eq!(task.options.tolerance, Some(Tolerance::Relative(Rational::ratio(1, 1_000_000))));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (json, pointer) in [
+            (r#"{"type":"math","answer":[]}"#, "/answer"),
+            (r#"{"type":"math","answer":"1","tolerence":1}"#, "/tolerence"),
+            (r#"{"type":"math","answer":"1","tolerance":{"absolute":-1}}"#, "/tolerance"),
+            (r#"{"type":"math","answer":"A","choices":{"AB":"x"}}"#, "/choices"),
+        ] {
+            assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! The one expression tree: what an answer says, with exact numbers and no opinion on what equals what.
+//!
+//! The parser keeps its depth within [`MAX_DEPTH`], so recursion over a tree, dropping it included, needs a bounded stack.
+
+use std::fmt;
+
+use crate::number::Rational;
+
+/// Deepest nesting the parser builds.
+pub const MAX_DEPTH: usize = 256;
+
+/// The name of a symbol: a letter, a Greek letter's English name, with its subscript in braces, as in `x`, `alpha`, `x_{1}`.
+pub type Name = Box<str>;
+
+/// A number with a name of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Constant {
+    /// The circle constant.
+    Pi,
+    /// Napier's constant.
+    E,
+    /// The imaginary unit.
+    I,
+    /// Positive infinity.
+    Infinity,
+}
+
+/// A function the grader can evaluate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub enum Function {
+    Sin,
+    Cos,
+    Tan,
+    Cot,
+    Sec,
+    Csc,
+    Arcsin,
+    Arccos,
+    Arctan,
+    Arccot,
+    Sinh,
+    Cosh,
+    Tanh,
+    Arsinh,
+    Arcosh,
+    Artanh,
+    /// Natural logarithm of one argument; of two, the logarithm of the first to the base of the second.
+    Ln,
+    Abs,
+    Floor,
+    Ceil,
+    Factorial,
+    Binomial,
+    Gcd,
+    Lcm,
+    Mod,
+    Min,
+    Max,
+    Sign,
+    Re,
+    Im,
+    Conjugate,
+    Arg,
+    /// Determinant of a matrix.
+    Det,
+}
+
+/// How two sides of a statement relate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub enum Relation {
+    Equal,
+    Approx,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    In,
+    NotIn,
+    Subset,
+    Congruent,
+    Maps,
+    Implies,
+    Perpendicular,
+    Parallel,
+    Similar,
+    Divides,
+}
+
+impl Relation {
+    /// The relation with its sides exchanged, where it has a name.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessEqual => Self::GreaterEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterEqual => Self::LessEqual,
+            other => other,
+        }
+    }
+
+    /// Whether it orders its sides.
+    #[must_use]
+    pub fn is_order(self) -> bool {
+        matches!(self, Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual)
+    }
+}
+
+/// The kind of one end of a bracketed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// `(` or `)`.
+    Round,
+    /// `[` or `]`.
+    Square,
+    /// `⟨` or `⟩`.
+    Angle,
+}
+
+/// An operation on sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub enum SetOp {
+    Union,
+    Intersection,
+    Difference,
+}
+
+/// A set with a letter of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub enum NamedSet {
+    Naturals,
+    Integers,
+    Rationals,
+    Reals,
+    Complexes,
+    Empty,
+}
+
+/// An operator that binds a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are the field's own")]
+pub enum Binder {
+    Sum,
+    Product,
+    Integral,
+    Limit,
+}
+
+/// What an answer says.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Expr {
+    /// An exact number.
+    Number(Rational),
+    /// A named number.
+    Constant(Constant),
+    /// A variable.
+    Symbol(Name),
+    /// Terms added up.
+    Sum(Vec<Expr>),
+    /// Factors multiplied, in order: matrices do not commute.
+    Product(Vec<Expr>),
+    /// Base and exponent.
+    Power(Box<(Expr, Expr)>),
+    /// A known function.
+    Call(Function, Vec<Expr>),
+    /// An unknown function.
+    Apply(Name, Vec<Expr>),
+    /// `±x`, or `∓x` with `upper_minus`; all signs of one expression are chosen together.
+    PlusMinus {
+        /// Whether the upper sign is the minus.
+        upper_minus: bool,
+        /// What has the sign.
+        term: Box<Expr>,
+    },
+    /// A hundredth.
+    Percent(Box<Expr>),
+    /// A number with a unit, or with words after it.
+    Quantity(Box<Expr>, Name),
+    /// Digits in a base.
+    Based(Name, u32),
+    /// `a : b : c`.
+    Ratio(Vec<Expr>),
+    /// Seconds since midnight.
+    Time(u32),
+    /// A chain of statements, one relation between each two neighbours.
+    Chain(Vec<Expr>, Vec<Relation>),
+    /// `(…)`, `[…]`, `⟨…⟩` and the mixed forms: tuple, vector or interval.
+    Bracket(End, Vec<Expr>, End),
+    /// `{…}`.
+    Set(Vec<Expr>),
+    /// Values side by side without brackets.
+    List(Vec<Expr>),
+    /// `{x | …}`: member, conditions.
+    SetBuilder(Box<Expr>, Vec<Expr>),
+    /// Sets combined, left to right.
+    SetOp(SetOp, Vec<Expr>),
+    /// A set with a letter.
+    Named(NamedSet),
+    /// Rows of cells.
+    Matrix(Vec<Vec<Expr>>),
+    /// Rows of a piecewise definition or a system.
+    Cases(Vec<Vec<Expr>>),
+    /// Operator, bound variable, lower and upper end, body.
+    Bound(Binder, Name, Vec<Expr>),
+    /// `…` in a list.
+    Ellipsis,
+    /// One bare word.
+    Word(Name),
+    /// Words.
+    Text(Name),
+    /// A letter of a multiple choice with its text.
+    Choice(char, Name),
+    /// A statement with the condition it holds under.
+    Where(Box<Expr>, Name),
+    /// A number too large to form, by its digits.
+    Huge(Name),
+}
+
+impl Expr {
+    /// A small integer.
+    #[must_use]
+    pub fn int(value: i64) -> Self {
+        Self::Number(Rational::small(value))
+    }
+
+    /// A symbol.
+    #[must_use]
+    pub fn symbol(name: &str) -> Self {
+        Self::Symbol(name.into())
+    }
+
+    /// `base ^ exponent`.
+    #[must_use]
+    pub fn power(base: Self, exponent: Self) -> Self {
+        Self::Power(Box::new((base, exponent)))
+    }
+
+    /// `1 / x`.
+    #[must_use]
+    pub fn recip(self) -> Self {
+        Self::power(self, Self::int(-1))
+    }
+
+    /// `-x`.
+    #[must_use]
+    pub fn neg(self) -> Self {
+        match self {
+            Self::Number(value) => Self::Number(value.neg()),
+            other => Self::Product(vec![Self::int(-1), other]),
+        }
+    }
+
+    /// `a / b`.
+    #[must_use]
+    pub fn quotient(a: Self, b: Self) -> Self {
+        Self::Product(vec![a, b.recip()])
+    }
+
+    /// The number, if it is one.
+    #[must_use]
+    pub fn as_number(&self) -> Option<&Rational> {
+        match self {
+            Self::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether it is this small integer.
+    #[must_use]
+    pub fn is_int(&self, value: i64) -> bool {
+        self.as_number().and_then(Rational::to_i64) == Some(value)
+    }
+
+    /// The parts directly below.
+    pub fn children(&self) -> Vec<&Expr> {
+        match self {
+            Self::Number(_)
+            | Self::Constant(_)
+            | Self::Symbol(_)
+            | Self::Based(..)
+            | Self::Time(_)
+            | Self::Named(_)
+            | Self::Ellipsis
+            | Self::Word(_)
+            | Self::Text(_)
+            | Self::Choice(..)
+            | Self::Huge(_) => Vec::new(),
+            Self::Sum(items)
+            | Self::Product(items)
+            | Self::Call(_, items)
+            | Self::Apply(_, items)
+            | Self::Ratio(items)
+            | Self::Chain(items, _)
+            | Self::Bracket(_, items, _)
+            | Self::Set(items)
+            | Self::List(items)
+            | Self::SetOp(_, items)
+            | Self::Bound(_, _, items) => items.iter().collect(),
+            Self::Power(pair) => vec![&pair.0, &pair.1],
+            Self::PlusMinus { term, .. } => vec![term],
+            Self::Percent(inner) | Self::Quantity(inner, _) | Self::Where(inner, _) => vec![inner],
+            Self::SetBuilder(member, conditions) => std::iter::once(&**member).chain(conditions).collect(),
+            Self::Matrix(rows) | Self::Cases(rows) => rows.iter().flatten().collect(),
+        }
+    }
+
+    /// The same node over parts changed by `change`.
+    pub fn map_children(&self, change: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
+        let rows = |rows: &[Vec<Expr>], change: &mut dyn FnMut(&Expr) -> Expr| {
+            rows.iter().map(|row| row.iter().map(&mut *change).collect()).collect()
+        };
+        let mut all = |items: &[Expr]| items.iter().map(&mut *change).collect::<Vec<_>>();
+        match self {
+            Self::Sum(items) => Self::Sum(all(items)),
+            Self::Product(items) => Self::Product(all(items)),
+            Self::Call(function, items) => Self::Call(*function, all(items)),
+            Self::Apply(name, items) => Self::Apply(name.clone(), all(items)),
+            Self::Ratio(items) => Self::Ratio(all(items)),
+            Self::Chain(items, relations) => Self::Chain(all(items), relations.clone()),
+            Self::Bracket(open, items, close) => Self::Bracket(*open, all(items), *close),
+            Self::Set(items) => Self::Set(all(items)),
+            Self::List(items) => Self::List(all(items)),
+            Self::SetOp(op, items) => Self::SetOp(*op, all(items)),
+            Self::Bound(binder, name, items) => Self::Bound(*binder, name.clone(), all(items)),
+            Self::Power(pair) => Self::power(change(&pair.0), change(&pair.1)),
+            Self::PlusMinus { upper_minus, term } => {
+                Self::PlusMinus { upper_minus: *upper_minus, term: Box::new(change(term)) }
+            }
+            Self::Percent(inner) => Self::Percent(Box::new(change(inner))),
+            Self::Quantity(inner, unit) => Self::Quantity(Box::new(change(inner)), unit.clone()),
+            Self::Where(inner, text) => Self::Where(Box::new(change(inner)), text.clone()),
+            Self::SetBuilder(member, conditions) => {
+                let member = change(member);
+                Self::SetBuilder(Box::new(member), conditions.iter().map(&mut *change).collect())
+            }
+            Self::Matrix(cells) => Self::Matrix(rows(cells, change)),
+            Self::Cases(cells) => Self::Cases(rows(cells, change)),
+            leaf => leaf.clone(),
+        }
+    }
+
+    /// Whether `found` holds for this node or any below it.
+    pub fn any(&self, found: &dyn Fn(&Expr) -> bool) -> bool {
+        found(self) || self.children().into_iter().any(|child| child.any(found))
+    }
+
+    /// The same tree with every free `name` replaced.
+    #[must_use]
+    pub fn substitute(&self, name: &str, value: &Expr) -> Expr {
+        match self {
+            Self::Symbol(own) if **own == *name => value.clone(),
+            Self::Bound(_, bound, _) if **bound == *name => self.clone(),
+            other => other.map_children(&mut |child| child.substitute(name, value)),
+        }
+    }
+}
+
+fn joined(f: &mut fmt::Formatter<'_>, items: &[Expr], between: &str) -> fmt::Result {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            f.write_str(between)?;
+        }
+        fmt::Display::fmt(item, f)?;
+    }
+    Ok(())
+}
+
+/// A plain rendering for evidence: every operation in brackets, nothing left to precedence.
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grouped = |f: &mut fmt::Formatter<'_>, open: &str, items: &[Expr], between, close| {
+            f.write_str(open)?;
+            joined(f, items, between)?;
+            f.write_str(close)
+        };
+        match self {
+            Self::Number(value) => fmt::Display::fmt(value, f),
+            Self::Constant(Constant::Pi) => f.write_str("pi"),
+            Self::Constant(Constant::E) => f.write_str("e"),
+            Self::Constant(Constant::I) => f.write_str("i"),
+            Self::Constant(Constant::Infinity) => f.write_str("oo"),
+            Self::Symbol(name) | Self::Word(name) | Self::Huge(name) => f.write_str(name),
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Sum(items) => grouped(f, "(", items, " + ", ")"),
+            Self::Product(items) => grouped(f, "(", items, "*", ")"),
+            Self::Power(pair) => write!(f, "{}^{}", pair.0, pair.1),
+            Self::Call(function, items) => {
+                write!(f, "{}", format!("{function:?}").to_lowercase())?;
+                grouped(f, "(", items, ", ", ")")
+            }
+            Self::Apply(name, items) => {
+                f.write_str(name)?;
+                grouped(f, "(", items, ", ", ")")
+            }
+            Self::PlusMinus { upper_minus, term } => {
+                write!(f, "{}{term}", if *upper_minus { "∓" } else { "±" })
+            }
+            Self::Percent(inner) => write!(f, "{inner}%"),
+            Self::Quantity(inner, unit) => write!(f, "{inner} {unit}"),
+            Self::Based(digits, base) => write!(f, "{digits}_{base}"),
+            Self::Ratio(items) => joined(f, items, ":"),
+            Self::Time(seconds) => write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+            Self::Chain(items, relations) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let Some(relation) = at.checked_sub(1).and_then(|at| relations.get(at)) {
+                        write!(f, " {relation:?} ")?;
+                    }
+                    fmt::Display::fmt(item, f)?;
+                }
+                Ok(())
+            }
+            Self::Bracket(open, items, close) => {
+                f.write_str(match open {
+                    End::Round => "(",
+                    End::Square => "[",
+                    End::Angle => "<",
+                })?;
+                joined(f, items, ", ")?;
+                f.write_str(match close {
+                    End::Round => ")",
+                    End::Square => "]",
+                    End::Angle => ">",
+                })
+            }
+            Self::Set(items) => grouped(f, "{", items, ", ", "}"),
+            Self::List(items) => joined(f, items, ", "),
+            Self::SetBuilder(member, conditions) => {
+                write!(f, "{{{member} | ")?;
+                joined(f, conditions, ", ")?;
+                f.write_str("}")
+            }
+            Self::SetOp(op, items) => joined(
+                f,
+                items,
+                match op {
+                    SetOp::Union => " ∪ ",
+                    SetOp::Intersection => " ∩ ",
+                    SetOp::Difference => " \\ ",
+                },
+            ),
+            Self::Named(set) => write!(f, "{set:?}"),
+            Self::Matrix(rows) | Self::Cases(rows) => {
+                f.write_str("[")?;
+                for (at, row) in rows.iter().enumerate() {
+                    if at > 0 {
+                        f.write_str("; ")?;
+                    }
+                    joined(f, row, ", ")?;
+                }
+                f.write_str("]")
+            }
+            Self::Bound(binder, name, items) => {
+                write!(f, "{binder:?}[{name}]")?;
+                grouped(f, "(", items, ", ", ")")
+            }
+            Self::Ellipsis => f.write_str("…"),
+            Self::Choice(letter, text) if text.is_empty() => write!(f, "({letter})"),
+            Self::Choice(letter, text) => write!(f, "({letter}) {text}"),
+            Self::Where(inner, text) => write!(f, "{inner}, {text}"),
+        }
+    }
+}
