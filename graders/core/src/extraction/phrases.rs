@@ -504,8 +504,8 @@ pub(super) const UNITS: &[&str] = &[
     "newtons", "n", "joule", "joules", "j", "kj", "watt", "watts", "w", "kw", "volt", "volts", "v", "amp", "amps",
     "ohm", "ohms", "pascal", "pascals", "pa", "kpa", "hertz", "hz", "khz", "mhz", "kelvin", "k", "c", "f", "mol",
     "mole", "moles", "mph", "kmh", "kph", "unit", "units", "acre", "acres", "hectare", "hectares", "ha", "kwh", "ev",
-    "atm", "bar", "am", "pm", "pourcent", "prozent", "jours", "heures", "stunden", "tage", "horas", "días", "grad",
-    "degrés", "grados",
+    "atm", "bar", "am", "a.m.", "p.m.", "pm", "pourcent", "prozent", "jours", "heures", "stunden", "tage", "horas",
+    "días", "grad", "degrés", "grados",
 ];
 
 /// Endings of units with a prefix: "kilometres".

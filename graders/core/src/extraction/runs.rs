@@ -198,7 +198,7 @@ impl Walk<'_, '_> {
             self.joining = true;
             return self.wait();
         }
-        let unit = !self.unit && line.kind(at - 1) == Some(Kind::Number) && !roles.no_unit();
+        let unit = !self.unit && line.kind(at - 1) == Some(Kind::Number) && roles.unit();
         unit && self.commit(at, true)
     }
 
@@ -207,8 +207,10 @@ impl Walk<'_, '_> {
         let word = line.str(at);
         let roles = line.roles(at);
         if roles.joiner().is_some() {
+            // "5, or 6": a separator before a joiner says nothing more.
+            let joins = self.operand || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
             self.joining = true;
-            return self.operand && self.wait();
+            return joins && self.wait();
         }
         if self.joining && roles.hedge() {
             return self.wait();
@@ -350,15 +352,19 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
 pub(super) fn joined(line: &Line<'_>, first: usize, at: usize) -> Option<Joiner> {
     let joins = match line.tokens[at].kind {
         Kind::Word => true,
-        Kind::Name => at > first && !line.is_glued(at) && !line.is_glued(at + 1),
+        // A letter joins only between two values: elsewhere it is a variable, whatever it means in Spanish.
+        Kind::Name => {
+            at > first
+                && !line.is_glued(at)
+                && starts_value(line, at + 1)
+                && matches!(
+                    line.kind(at - 1),
+                    Some(Kind::Number | Kind::Maths | Kind::Command | Kind::Close | Kind::Suffix | Kind::Currency)
+                )
+        }
         _ => false,
     };
-    if !joins || at == first {
-        return None;
-    }
-    // A letter between operators is a variable, whatever it means in Spanish.
-    let operand_before = !matches!(line.kind(at - 1), Some(Kind::Operator | Kind::Relation | Kind::Open));
-    line.roles(at).joiner().filter(|_| operand_before)
+    line.roles(at).joiner().filter(|_| joins && at > first)
 }
 
 #[cfg(test)]
@@ -383,6 +389,8 @@ mod tests {
         assert_eq!(all("pays 220 $ à payer"), ["220 $"]);
         assert_eq!(all("about 25% of them"), ["25%"]);
         assert_eq!(all("5 because of it"), ["5"]);
+        assert_eq!(all("at 8:34 P.M. or so"), ["8:34 P.M."]);
+        assert_eq!(all(r"is 0.\overline{3}."), [r"0.\overline{3}"]);
         assert_eq!(all("总共有99颗弹珠"), ["99"]);
     }
 
@@ -402,6 +410,8 @@ mod tests {
         assert_eq!(all("$5$ oder $6$"), ["5 or 6"]);
         assert_eq!(all("son 5 y 6"), ["5 and 6"]);
         assert_eq!(all("5或6"), ["5 or 6"]);
+        assert_eq!(all("$x=1$, $x=2$, and $x=3$."), ["x=1, x=2 and x=3"]);
+        assert_eq!(all("x = 2 and y = 3"), ["x = 2 and y = 3"]);
         assert_eq!(all("**5**, **6** and **7**"), ["5, 6 and 7"]);
         assert_eq!(all("9 chickens and 10 rabbits"), ["9 chickens and 10 rabbits"]);
     }

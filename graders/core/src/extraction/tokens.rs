@@ -189,6 +189,9 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, rest: &str) {
+        if ["a.m.", "p.m.", "A.M.", "P.M."].iter().any(|time| rest.starts_with(time)) {
+            return self.push(Kind::Word, "p.m.".len());
+        }
         let ideographic = rest.starts_with(is_ideographic);
         let mut length = 0;
         let mut letters = 0;
@@ -374,7 +377,9 @@ fn number_length(rest: &str) -> usize {
         }
     }
     let tail = &rest[at..];
-    if let Some(after) = tail.strip_prefix(['e', 'E']) {
+    if [".\\overline{", ".\\bar{", ".\\dot{"].iter().any(|repeats| tail.starts_with(repeats)) {
+        at += 1;
+    } else if let Some(after) = tail.strip_prefix(['e', 'E']) {
         let sign = usize::from(after.starts_with(['+', '-']));
         let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
         let ends = !after[sign + digits..].starts_with(|c: char| c.is_alphabetic());

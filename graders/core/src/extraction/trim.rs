@@ -66,10 +66,11 @@ fn unwrapped(text: &str) -> &str {
     text
 }
 
-/// Without one mark of the end of a sentence. `!` stays: it may be a factorial. An ellipsis stays: it may continue a decimal.
+/// Without one mark of the end of a sentence. "P.M." stays whole. `!` stays: it may be a factorial. An ellipsis stays: it may continue a decimal.
 fn closing(text: &str) -> &str {
     let rest = text.strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：']).unwrap_or(text);
-    if rest.ends_with(['.', '\\']) { text } else { rest }
+    let abbreviates = rest.ends_with(".M") || rest.ends_with(".m");
+    if abbreviates || rest.ends_with(['.', '\\']) { text } else { rest }
 }
 
 #[cfg(test)]
