@@ -7,7 +7,7 @@ use super::series::{self, Member};
 use super::trim::tidy;
 use super::{Found, Rule};
 
-/// Names of box commands. The first one loses its `\b` to a backspace where a program unescaped the text once too often.
+/// Names of box commands. `\boxed` is also read where a program unescaped the text once too often and left a backspace for `\b`.
 const COMMANDS: &[&str] = &["boxed", "fbox", "framebox"];
 
 /// What models put into a box they mean to fill later.

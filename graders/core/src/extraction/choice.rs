@@ -27,8 +27,19 @@ struct Letter {
     joined: Option<Joiner>,
 }
 
+/// How much of the end of a text is read for a letter, in bytes: no text takes longer to settle on one.
+const CLOSING: usize = 1 << 16;
+
+/// How much of a clause is read for a letter, in bytes.
+const CLAUSE: usize = 512;
+
 /// The letter a text settles on, or the alternatives it offers.
 pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
+    let mut start = text.len().saturating_sub(CLOSING);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let text = &text[start..];
     let letters = letters(text);
     let chosen = letters
         .iter()
@@ -41,6 +52,11 @@ pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
 /// The first letter of a clause that follows "the answer is", or the alternatives it opens.
 pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
     const LONGEST: usize = 48;
+    let mut end = clause.len().min(CLAUSE);
+    while !clause.is_char_boundary(end) {
+        end -= 1;
+    }
+    let clause = &clause[..end];
     let letters = letters(clause);
     let chosen = letters
         .iter()

@@ -181,7 +181,7 @@ fn modes_narrow_what_counts() {
 
 /// Work that grows with the square of the text would not end here in a person's patience.
 #[test]
-fn a_megabyte_of_one_mark_is_read_in_one_go() {
+fn one_mark_without_end_is_read_in_one_go() {
     for mark in [
         "$",
         "$$",
@@ -204,7 +204,7 @@ fn a_megabyte_of_one_mark_is_read_in_one_go() {
         "\n\n1",
         "1. ",
     ] {
-        let text = mark.repeat(1_000_000 / mark.len());
+        let text = mark.repeat(300_000 / mark.len());
         for choices in [false, true] {
             let options = Options { choices, ..Options::default() };
             let found = extract(&text, &options);

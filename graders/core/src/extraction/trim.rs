@@ -20,16 +20,20 @@ const PAIRS: &[(&str, &str)] = &[
 /// Spacing commands of LaTeX, which a trim takes for blank space.
 const SPACES: &[&str] = &["\\,", "\\;", "\\!", "\\:", "\\ ", "\\quad", "\\qquad", "~"];
 
+/// Most layers around an answer that are cut; text with more of them is no answer.
+const MOST_LAYERS: usize = 64;
+
 /// The answer inside `text`.
 pub(super) fn tidy(mut text: &str) -> &str {
-    loop {
+    for _ in 0..MOST_LAYERS {
         let before = text.len();
         text = unwrapped(blank(text));
         text = blank(closing(text));
         if text.len() == before {
-            return text;
+            break;
         }
     }
+    text
 }
 
 /// Without blank space and spacing commands at either end.
