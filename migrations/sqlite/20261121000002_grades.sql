@@ -16,24 +16,33 @@ create table batches (
 create unique index batches_by_run on batches (run, id);
 create unique index batches_by_step on batches (run, step, id) where step is not null;
 
+-- What many grades have in common, once: at a few hundred kinds for millions of grades, a number says it in each row.
+create table kinds (
+    no             integer primary key,    -- number of the kind
+    spec           blob    not null unique, -- all columns below in one encoding, by which a kind is found again
+    channel        text    not null,       -- grader and task family
+    grader         text    not null,       -- name of the grader
+    version        integer not null,       -- its version
+    image          blob,                   -- hash of the guest's image, 32 bytes
+    policy         text    not null,       -- policy that made the reward
+    outcome        text    not null,       -- `graded`, `ungradable` or `failed`
+    verdict        text,                   -- verdict of a graded item
+    pass           integer,                -- 1 if the verdict is a pass, 0 if not
+    deterministic  integer not null,       -- 1 if grading again gives the same verdict
+    cached         integer not null        -- 1 if the outcome came from the result cache
+) strict;
+
 -- Grades, append-only. What the batch already says (id, run, step, caller) is not said again: at 1,024 items a batch, an index over
 -- batches costs a thousandth of one over grades.
 create table grades (
     key              integer primary key,  -- `batches.no` shifted left by 24, plus the position in the batch
+    kind             integer not null,     -- `kinds.no`
     item             text,                 -- the item's id, as sent
     in_group         text,                 -- the item's group, as sent
     prompt_key       text,                 -- name under which the prompt's history is kept over steps
-    channel          text    not null,     -- grader and task family
-    grader           text    not null,     -- name of the grader
-    version          integer not null,     -- its version
-    image            blob,                 -- hash of the guest's image, 32 bytes
     task_hash        blob    not null,     -- `bodies.hash` of the task
     completion_hash  blob    not null,     -- `bodies.hash` of the completion
     prompt_hash      blob,                 -- `bodies.hash` of the prompt
-    policy           text    not null,     -- policy that made the reward
-    outcome          text    not null,     -- `graded`, `ungradable` or `failed`
-    verdict          text,                 -- verdict of a graded item
-    pass             integer,              -- 1 if the verdict is a pass, 0 if not
     score            real,                 -- correctness in [0, 1]
     reward           real,                 -- the finite reward
     components       text,                 -- checks and nested tasks, a JSON array
@@ -43,8 +52,6 @@ create table grades (
     error            text,                 -- `{code, message, retryable}` of an item without a score
     meta             text,                 -- facts the trainer sent along, a JSON object
     checks           text,                 -- checks beside the task, a JSON object
-    deterministic    integer not null,     -- 1 if grading again gives the same verdict
-    cached           integer not null,     -- 1 if the outcome came from the result cache
     queue_us         integer not null,     -- time until a worker took the item, microseconds
     grade_us         integer not null,     -- time the grading took, microseconds
     work             integer not null,     -- deterministic cost in the grader's unit

@@ -90,7 +90,7 @@ impl Random {
             let word = roll * roll * WORDS.len() as u64 / 1_000_000;
             text.push_str(WORDS[word as usize]);
             text.push(' ');
-            if roll % 9 == 0 {
+            if roll.is_multiple_of(9) {
                 text.push_str(&(self.next() % 10_000).to_string());
                 text.push(' ');
             }
@@ -119,7 +119,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             prompt_hash = body(BodyKind::Text, random.text(300));
         }
         let completion_hash = body(BodyKind::Text, random.text(COMPLETION));
-        let pass = random.next() % 2 == 0;
+        let pass = random.next().is_multiple_of(2);
         grades.push(GradeRecord {
             grade: id.grade(position),
             batch: id,

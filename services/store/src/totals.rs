@@ -1,9 +1,6 @@
 //! Responsible for the sums kept beside grades: totals of a run and rollups by step. Pure; the database adds them up in its tables,
 //! reads add those of waiting entries on top.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use assay_core::record::GradeRecord;
 use assay_core::store::RunSummary;
 
@@ -85,18 +82,7 @@ impl RunTotals {
     }
 }
 
-/// What a rollup is kept by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RollupKey {
-    pub(crate) run: Option<Arc<str>>,
-    pub(crate) step: Option<i64>,
-    pub(crate) grader: String,
-    pub(crate) version: u32,
-    pub(crate) outcome: String,
-    pub(crate) verdict: Option<String>,
-}
-
-/// Sums over the grades of one rollup.
+/// Sums over the grades of one rollup: of one run, step, grader, outcome and verdict.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rollup {
     pub(crate) grades: u64,
@@ -108,30 +94,28 @@ pub(crate) struct Rollup {
     pub(crate) queue_us: u64,
 }
 
-/// Rollups of some grades.
-#[derive(Debug, Default)]
-pub(crate) struct Rollups {
-    pub(crate) sums: BTreeMap<RollupKey, Rollup>,
-}
-
-impl Rollups {
-    pub(crate) fn add(&mut self, grade: &GradeRecord) {
-        let key = RollupKey {
-            run: grade.run.clone(),
-            step: grade.step,
-            grader: grade.grader.clone(),
-            version: grade.grader_version,
-            outcome: grade.outcome.clone(),
-            verdict: grade.verdict.clone(),
-        };
-        let sums = self.sums.entry(key).or_default();
-        sums.grades += 1;
-        sums.passes += u64::from(grade.pass == Some(true));
-        sums.scores += u64::from(grade.score.is_some());
+impl Rollup {
+    pub(crate) fn add_grade(&mut self, grade: &GradeRecord) {
         let score = grade.score.unwrap_or(0.0);
-        sums.score_sum += score;
-        sums.score_squares += score * score;
-        sums.grade_us = sums.grade_us.saturating_add(grade.grade_us);
-        sums.queue_us = sums.queue_us.saturating_add(grade.queue_us);
+        self.add(&Self {
+            grades: 1,
+            passes: (grade.pass == Some(true)).into(),
+            scores: grade.score.is_some().into(),
+            score_sum: score,
+            score_squares: score * score,
+            grade_us: grade.grade_us,
+            queue_us: grade.queue_us,
+        });
+    }
+
+    /// Adds the sums over other grades.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.grades += other.grades;
+        self.passes += other.passes;
+        self.scores += other.scores;
+        self.score_sum += other.score_sum;
+        self.score_squares += other.score_squares;
+        self.grade_us = self.grade_us.saturating_add(other.grade_us);
+        self.queue_us = self.queue_us.saturating_add(other.queue_us);
     }
 }

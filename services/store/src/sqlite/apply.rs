@@ -12,13 +12,14 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::insert::{Insert, Values, list};
+use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
 use crate::CLAIM_LIFETIME_US;
 use crate::database::{Applicable, DatabaseError};
 use crate::packs::{Pack, PackedBody};
 use crate::spool::Position;
-use crate::totals::{Rollup, RollupKey, Rollups, RunTotals};
+use crate::totals::{Rollup, RunTotals};
 use crate::writer::Loaded;
 
 /// How a step is written in `rollups` where none was sent.
@@ -72,12 +73,17 @@ const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch
              then reply else excluded.reply end, \
          request = excluded.request, batch = excluded.batch, time_us = excluded.time_us";
 
+/// How a run is written where none was sent, and in `facets` where any is meant.
+const NO_RUN: i64 = 0;
+const ANY_RUN: i64 = 0;
+
 /// Ids of one lookup.
 const LOOKUP: usize = 64;
 
 /// A batch as this transaction knows it.
 struct Batch<'e> {
     number: i64,
+    run: i64,
     entry: &'e Entry,
     /// Positions that are there, where the batch was there before or comes in several entries.
     taken: HashSet<u32>,
@@ -85,6 +91,9 @@ struct Batch<'e> {
     times: Option<(i64, i64)>,
     new: bool,
 }
+
+/// Sums over the new grades of one batch and kind.
+type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Rollup);
 
 /// Applies the entries that the progress in the database does not cover, and moves it to `progress`.
 pub(super) async fn apply(
@@ -99,9 +108,10 @@ pub(super) async fn apply(
         entries.iter().filter(|(end, _)| *end > applied).map(|(_, loaded)| loaded.as_ref()).collect();
 
     let mut batches = find_batches(connection, &loaded).await?;
-    let mut fresh: Vec<(i64, &GradeRecord)> = Vec::new();
+    let mut kinds = Kinds::default();
+    let mut fresh: Vec<(i64, usize, &GradeRecord)> = Vec::new();
+    let mut sums: BTreeMap<(BatchId, usize), Rollup> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
-    let mut rollups = Rollups::default();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -112,9 +122,10 @@ pub(super) async fn apply(
             if !batch.taken.insert(grade.position) {
                 continue;
             }
+            let kind = kinds.index(grade);
             totals.add_grade(grade);
-            rollups.add(grade);
-            fresh.push((key(batch.number, grade.position), grade));
+            sums.entry((entry.batch, kind)).or_default().add_grade(grade);
+            fresh.push((key(batch.number, grade.position), kind, grade));
         }
         if let Some((first, last)) = totals.times {
             let (earliest, latest) = batch.times.unwrap_or((first, last));
@@ -126,15 +137,21 @@ pub(super) async fn apply(
     }
 
     let numbers = upsert_runs(connection, &runs).await?;
-    let number_of = |run: Option<&Arc<str>>| run.and_then(|run| numbers.get(run)).copied();
-    insert_batches(connection, &batches, number_of).await?;
+    for batch in batches.values_mut() {
+        let run = batch.entry.run.as_ref().and_then(|run| numbers.get(run));
+        batch.run = run.copied().unwrap_or(NO_RUN);
+    }
+    insert_batches(connection, &batches).await?;
+    let kind_numbers = kinds.upsert(connection).await?;
     INSERT_GRADES
-        .run(connection, &fresh, |values, (key, grade)| {
-            bind_grade(values, *key, grade);
+        .run(connection, &fresh, |values, (key, kind, grade)| {
+            bind_grade(values, *key, kind_numbers[*kind], grade);
         })
         .await?;
-    insert_facets(connection, &fresh, number_of).await?;
-    upsert_rollups(connection, &rollups, number_of).await?;
+    let sums: Vec<Sum<'_>> =
+        sums.iter().filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums))).collect();
+    insert_facets(connection, &sums).await?;
+    upsert_rollups(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us).await?;
 
@@ -165,7 +182,7 @@ async fn find_batches<'e>(
         batches.entry(entry.batch).or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch { number, entry, taken: HashSet::with_capacity(entry.grades.len()), times: None, new: true }
+            Batch { number, run: NO_RUN, entry, taken: HashSet::with_capacity(entry.grades.len()), times: None, new: true }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
@@ -235,7 +252,6 @@ async fn upsert_runs<'e>(
 async fn insert_batches(
     connection: &mut SqliteConnection,
     batches: &BTreeMap<BatchId, Batch<'_>>,
-    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
 ) -> Result<(), DatabaseError> {
     let changed: Vec<_> = batches.values().filter(|batch| batch.new || batch.times.is_some()).collect();
     INSERT_BATCHES
@@ -244,7 +260,7 @@ async fn insert_batches(
             values
                 .add(batch.number)
                 .add(id_bytes(batch.entry.batch))
-                .add(number_of(batch.entry.run.as_ref()).unwrap_or(0))
+                .add(batch.run)
                 .add(batch.entry.step)
                 .add(batch.entry.caller.clone())
                 .add(i64::from(batch.entry.items))
@@ -256,26 +272,22 @@ async fn insert_batches(
     Ok(())
 }
 
-async fn insert_facets(
-    connection: &mut SqliteConnection,
-    fresh: &[(i64, &GradeRecord)],
-    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
-) -> Result<(), DatabaseError> {
+async fn insert_facets(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
     let mut facets: BTreeSet<(&str, &str, i64, BatchId)> = BTreeSet::new();
-    for (_, grade) in fresh {
+    for (batch, kind, _) in sums {
         let mut add = |name, value| {
-            facets.insert((name, value, 0, grade.batch));
-            if let Some(run) = number_of(grade.run.as_ref()) {
-                facets.insert((name, value, run, grade.batch));
+            facets.insert((name, value, ANY_RUN, batch.entry.batch));
+            if batch.run != NO_RUN {
+                facets.insert((name, value, batch.run, batch.entry.batch));
             }
         };
-        add("channel", grade.channel.as_str());
-        add("grader", grade.grader.as_str());
-        if grade.outcome != "graded" {
-            add("outcome", grade.outcome.as_str());
+        add("channel", kind.channel);
+        add("grader", kind.grader);
+        if kind.outcome != "graded" {
+            add("outcome", kind.outcome);
         }
-        if let Some(verdict) = &grade.verdict {
-            add("verdict", verdict.as_str());
+        if let Some(verdict) = kind.verdict {
+            add("verdict", verdict);
         }
     }
     let facets: Vec<_> = facets.into_iter().collect();
@@ -287,21 +299,25 @@ async fn insert_facets(
     Ok(())
 }
 
-async fn upsert_rollups(
-    connection: &mut SqliteConnection,
-    rollups: &Rollups,
-    number_of: impl Fn(Option<&Arc<str>>) -> Option<i64>,
-) -> Result<(), DatabaseError> {
-    let rollups: Vec<(&RollupKey, &Rollup)> = rollups.sums.iter().collect();
+async fn upsert_rollups(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
+    let mut rollups: BTreeMap<_, Rollup> = BTreeMap::new();
+    for (batch, kind, sums) in sums {
+        let step = batch.entry.step.unwrap_or(NO_STEP);
+        let verdict = kind.verdict.unwrap_or("");
+        let key = (batch.run, step, kind.grader, kind.version, kind.outcome, verdict);
+        rollups.entry(key).or_default().add(sums);
+    }
+    let rollups: Vec<_> = rollups.into_iter().collect();
     UPSERT_ROLLUPS
         .run(connection, &rollups, |values, (key, sums)| {
+            let (run, step, grader, version, outcome, verdict) = *key;
             values
-                .add(number_of(key.run.as_ref()).unwrap_or(0))
-                .add(key.step.unwrap_or(NO_STEP))
-                .add(key.grader.as_str())
-                .add(i64::from(key.version))
-                .add(key.outcome.as_str())
-                .add(key.verdict.as_deref().unwrap_or(""))
+                .add(run)
+                .add(step)
+                .add(grader)
+                .add(i64::from(version))
+                .add(outcome)
+                .add(verdict)
                 .add_count(sums.grades)
                 .add_count(sums.passes)
                 .add_count(sums.scores)

@@ -12,6 +12,7 @@
 
 mod apply;
 mod insert;
+mod kinds;
 mod query;
 mod rows;
 mod snapshot;

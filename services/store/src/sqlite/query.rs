@@ -94,13 +94,17 @@ pub(super) fn list(
     around: &[(i64, BatchId)],
     limit: u32,
 ) -> QueryBuilder<Sqlite> {
-    const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 where ";
+    const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 \
+          cross join kinds k on k.no = g.kind where ";
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let lead = lead(filter);
     let mut order = "b.id";
     match &lead {
         Lead::Item(item) => {
-            query.push(" from grades g cross join batches b on b.no = g.key >> 24 where g.item = ");
+            query.push(
+                " from grades g cross join batches b on b.no = g.key >> 24 \
+                 cross join kinds k on k.no = g.kind where g.item = ",
+            );
             query.push_bind(*item);
         }
         Lead::Facet(facet) => {
@@ -159,15 +163,15 @@ pub(super) fn list(
 
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
     for (column, value) in [
-        ("grader", &filter.grader),
-        ("channel", &filter.channel),
-        ("outcome", &filter.outcome),
-        ("verdict", &filter.verdict),
-        ("item", &filter.item),
-        ("in_group", &filter.group),
+        ("k.grader", &filter.grader),
+        ("k.channel", &filter.channel),
+        ("k.outcome", &filter.outcome),
+        ("k.verdict", &filter.verdict),
+        ("g.item", &filter.item),
+        ("g.in_group", &filter.group),
     ] {
         if let Some(value) = value {
-            query.push(format_args!(" and g.{column} = "));
+            query.push(format_args!(" and {column} = "));
             query.push_bind(value.as_str());
         }
     }
@@ -205,17 +209,20 @@ mod tests {
         let text = || Some("x".to_owned());
         let all = GradeFilter::default;
         vec![
-            ("batches USING INDEX sqlite_autoindex", all()),
-            ("facets USING PRIMARY KEY", GradeFilter { grader: text(), ..all() }),
-            ("facets USING PRIMARY KEY", GradeFilter { channel: text(), ..all() }),
-            ("facets USING PRIMARY KEY", GradeFilter { verdict: text(), ..all() }),
-            ("facets USING PRIMARY KEY", GradeFilter { outcome: text(), ..all() }),
-            ("facets USING PRIMARY KEY", GradeFilter { run: text(), verdict: text(), ..all() }),
+            ("b USING INDEX sqlite_autoindex_batches_1 (id", all()),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { grader: text(), ..all() }),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { channel: text(), ..all() }),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { verdict: text(), ..all() }),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { outcome: text(), ..all() }),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter { run: text(), verdict: text(), ..all() },
+            ),
             ("batches_by_run", GradeFilter { run: text(), ..all() }),
             ("batches_by_run", GradeFilter { run: text(), since_us: Some(1), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), verdict: text(), ..all() }),
-            ("batches USING INDEX sqlite_autoindex", GradeFilter { batch: Some(1.into()), ..all() }),
+            ("b USING INDEX sqlite_autoindex_batches_1 (id", GradeFilter { batch: Some(1.into()), ..all() }),
         ]
     }
 

@@ -12,18 +12,17 @@ use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
 pub(super) const INSERT_GRADES: Insert = Insert {
-    into: "insert into grades (key, item, in_group, prompt_key, channel, grader, version, image, task_hash, \
-           completion_hash, prompt_hash, policy, outcome, verdict, pass, score, reward, components, steps, \
-           measures, evidence, error, meta, checks, deterministic, cached, queue_us, grade_us, work, time_us)",
-    columns: 30,
+    into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, prompt_hash, score, \
+           reward, components, steps, measures, evidence, error, meta, checks, queue_us, grade_us, work, time_us)",
+    columns: 21,
     then: "",
 };
 
-/// A grade `g` of a batch `b`; [`read_grade`] reads what this selects.
-pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, g.channel, g.grader, g.version, \
-     g.image, g.task_hash, g.completion_hash, g.prompt_hash, g.policy, g.outcome, g.verdict, g.pass, g.score, \
-     g.reward, g.components, g.steps, g.measures, g.evidence, g.error, g.meta, g.checks, g.deterministic, \
-     g.cached, g.queue_us, g.grade_us, g.work, g.time_us, b.id, b.caller, b.step, \
+/// A grade `g` of a kind `k` and a batch `b`; [`read_grade`] reads what this selects.
+pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, k.channel, k.grader, k.version, \
+     k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, k.outcome, k.verdict, k.pass, g.score, \
+     g.reward, g.components, g.steps, g.measures, g.evidence, g.error, g.meta, g.checks, k.deterministic, \
+     k.cached, g.queue_us, g.grade_us, g.work, g.time_us, b.id, b.caller, b.step, \
      (select name from runs where no = b.run)";
 
 /// Key of the grade at `position` of the batch `number`.
@@ -36,34 +35,25 @@ pub(super) fn position(key: i64) -> u32 {
     u32::try_from(key & ((1 << POSITION_BITS) - 1)).unwrap_or(0)
 }
 
-pub(super) fn bind_grade(values: &mut Values, key: i64, grade: &GradeRecord) {
+pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &GradeRecord) {
     values
         .add(key)
-        .add(grade.item.as_deref())
-        .add(grade.group.as_deref())
-        .add(grade.prompt_key.as_deref())
-        .add(grade.channel.as_str())
-        .add(grade.grader.as_str())
-        .add(i64::from(grade.grader_version))
-        .add(grade.image.as_ref().map(|hash| &hash.as_bytes()[..]))
+        .add(kind)
+        .add_text(grade.item.as_deref())
+        .add_text(grade.group.as_deref())
+        .add_text(grade.prompt_key.as_deref())
         .add(&grade.task_hash.as_bytes()[..])
         .add(&grade.completion_hash.as_bytes()[..])
         .add(grade.prompt_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
-        .add(grade.policy.clone())
-        .add(grade.outcome.as_str())
-        .add(grade.verdict.as_deref())
-        .add(grade.pass)
         .add(grade.score)
         .add(grade.reward)
-        .add(grade.components_json.as_deref())
-        .add(grade.steps_json.as_deref())
-        .add(grade.measures_json.as_deref())
-        .add(grade.evidence_json.as_deref())
-        .add(grade.error_json.as_deref())
-        .add(grade.meta_json.as_deref())
-        .add(grade.checks_json.as_deref())
-        .add(grade.deterministic)
-        .add(grade.cached)
+        .add_text(grade.components_json.as_deref())
+        .add_text(grade.steps_json.as_deref())
+        .add_text(grade.measures_json.as_deref())
+        .add_text(grade.evidence_json.as_deref())
+        .add_text(grade.error_json.as_deref())
+        .add_text(grade.meta_json.as_deref())
+        .add_text(grade.checks_json.as_deref())
         .add_count(grade.queue_us)
         .add_count(grade.grade_us)
         .add_count(grade.work)

@@ -30,7 +30,9 @@ pub(super) async fn open(readers: &Pool<Sqlite>, spool: &str) -> Result<impl Sna
 
 impl Open {
     async fn find_grade(&mut self, id: GradeId) -> Result<Option<GradeRecord>, DatabaseError> {
-        let sql = format!("{SELECT_GRADE} from grades g join batches b on b.no = ? where g.key = ?");
+        let sql = format!(
+            "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = g.kind where g.key = ?"
+        );
         let sql: Arc<str> = sql.into();
         for (number, batch) in query::batches_around(&mut self.transaction, id.into()).await? {
             let position = u128::from(id) - u128::from(batch) - 1;

@@ -1,5 +1,7 @@
 //! What the record promises, stated over the traits `Recorder` and `Reader`: another database joins by opening in `world`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 mod claims;
 mod faults;
 mod model;

@@ -22,14 +22,14 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             let pick = (salt >> (grade.position % 16)) as usize;
             grade.run = entry.run.clone();
             grade.step = entry.step;
-            grade.item = (pick % 3 != 0).then(|| format!("item-{}", pick % 2));
-            grade.group = (pick % 5 != 0).then(|| format!("group-{}", pick % 2));
+            grade.item = (!pick.is_multiple_of(3)).then(|| format!("item-{}", pick % 2));
+            grade.group = (!pick.is_multiple_of(5)).then(|| format!("group-{}", pick % 2));
             grade.grader = ["math", "code"][pick % 2].to_owned();
             grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].to_owned();
             grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].to_owned();
             grade.verdict = (grade.outcome == "graded").then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
             grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
-            grade.pass = (grade.outcome == "graded").then_some(pick % 2 == 0);
+            grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
             grade.time_us = START_US + (pick % 7) as i64;
         }
         entry

@@ -1,0 +1,89 @@
+//! Responsible for what many grades have in common, kept once in `kinds`: finding the kinds of some grades and numbering them.
+
+use std::collections::HashMap;
+
+use assay_core::Hash;
+use assay_core::record::GradeRecord;
+use serde::Serialize;
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::insert::Values;
+use crate::database::DatabaseError;
+
+/// A kind that is there is written over by itself, since only a written row answers its number.
+const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, verdict, pass, \
+         deterministic, cached) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     on conflict (spec) do update set spec = excluded.spec returning no";
+
+/// The columns of `kinds`. Its encoding is `kinds.spec`: the order of fields never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub(super) struct Kind<'g> {
+    pub(super) channel: &'g str,
+    pub(super) grader: &'g str,
+    pub(super) version: u32,
+    image: Option<Hash>,
+    policy: &'g str,
+    pub(super) outcome: &'g str,
+    pub(super) verdict: Option<&'g str>,
+    pass: Option<bool>,
+    deterministic: bool,
+    cached: bool,
+}
+
+/// The kinds of some grades.
+#[derive(Default)]
+pub(super) struct Kinds<'g> {
+    pub(super) list: Vec<Kind<'g>>,
+    places: HashMap<Kind<'g>, usize>,
+}
+
+impl<'g> Kinds<'g> {
+    /// Where the grade's kind stands in the list.
+    pub(super) fn index(&mut self, grade: &'g GradeRecord) -> usize {
+        let kind = Kind {
+            channel: &grade.channel,
+            grader: &grade.grader,
+            version: grade.grader_version,
+            image: grade.image,
+            policy: &grade.policy,
+            outcome: &grade.outcome,
+            verdict: grade.verdict.as_deref(),
+            pass: grade.pass,
+            deterministic: grade.deterministic,
+            cached: grade.cached,
+        };
+        *self.places.entry(kind).or_insert_with(|| {
+            self.list.push(kind);
+            self.list.len() - 1
+        })
+    }
+
+    /// Numbers of the kinds in the list, which are in the table afterwards.
+    pub(super) async fn upsert(&self, connection: &mut SqliteConnection) -> Result<Vec<i64>, DatabaseError> {
+        let mut numbers = Vec::with_capacity(self.list.len());
+        for kind in &self.list {
+            let spec = postcard::to_stdvec(kind).map_err(|error| DatabaseError::Row {
+                table: "kinds",
+                column: "spec",
+                reason: error.to_string(),
+            })?;
+            let mut values = Values::with_room(11);
+            values
+                .add(spec)
+                .add(kind.channel)
+                .add(kind.grader)
+                .add(i64::from(kind.version))
+                .add(kind.image.as_ref().map(|hash| &hash.as_bytes()[..]))
+                .add(kind.policy)
+                .add(kind.outcome)
+                .add(kind.verdict)
+                .add(kind.pass)
+                .add(kind.deterministic)
+                .add(kind.cached);
+            let row = sqlx::query_with(UPSERT, values.finish()?).fetch_one(&mut *connection).await?;
+            numbers.push(row.try_get(0)?);
+        }
+        Ok(numbers)
+    }
+}
