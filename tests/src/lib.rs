@@ -1,1 +1,3 @@
-//! Shared fixtures of the tests.
+//! Owns the tests that meet the house as a user does, and what they share. No product code.
+
+pub mod rollouts;

@@ -81,6 +81,17 @@ impl Node {
         &self.engine
     }
 
+    /// The API over this node, as [`Node::serve`] serves it.
+    ///
+    /// # Errors
+    /// [`NodeError::Metrics`] when metrics cannot be collected.
+    pub fn api(&self) -> Result<Api, NodeError> {
+        let server = &self.config.server;
+        let limits =
+            ApiLimits { body_bytes: server.body_bytes, batch_items: server.batch_items, ..ApiLimits::default() };
+        Ok(Api::new(ApiParts { engine: self.engine.clone(), metrics: observe::metrics()?, limits }))
+    }
+
     /// Listens on the configured address.
     ///
     /// # Errors
@@ -99,11 +110,8 @@ impl Node {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
-        let server = &self.config.server;
-        let limits =
-            ApiLimits { body_bytes: server.body_bytes, batch_items: server.batch_items, ..ApiLimits::default() };
-        let api = Api::new(ApiParts { engine: self.engine.clone(), metrics: observe::metrics()?, limits });
-        let patience = Duration::from_secs(server.shutdown_seconds);
+        let api = self.api()?;
+        let patience = Duration::from_secs(self.config.server.shutdown_seconds);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let serving = tokio::spawn(assay_api::serve(listener, api, async move {
             stop.await;

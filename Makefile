@@ -1,0 +1,39 @@
+# Two commands do everything: `make serve` is the service, `make test` proves it. Both fetch and build what they need.
+#
+# Build output is kept outside the clone, so that a fresh clone builds only what changed.
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
+
+CARGO ?= cargo
+ARGS ?=
+
+.PHONY: help serve build test fmt clippy docs unit load crash
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+serve: ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
+	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
+
+build: ## build the binary and say where it is
+	$(CARGO) build --locked --package assay --bin assay
+	@echo "$(CARGO_TARGET_DIR)/debug/assay"
+
+test: fmt clippy docs unit ## everything CI runs
+
+fmt:
+	$(CARGO) fmt --all --check
+
+clippy:
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+docs:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+unit:
+	$(CARGO) test --locked --workspace
+
+load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
+	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
+
+crash: ## kill -9 a loaded server ten times and compare what clients were told with what is stored
+	$(CARGO) test --locked --package assay --test crash -- --nocapture

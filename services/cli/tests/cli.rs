@@ -1,0 +1,147 @@
+//! The command line, as it is typed.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+const ITEMS: &str = concat!(
+    r#"{"id":"a","group":"g","completion":"\\boxed{2/4}","task":{"type":"math","answer":"1/2"}}"#,
+    "\n\nnot json\n",
+    r#"{"id":"b","group":"g","completion":"\\boxed{3}","task":{"type":"math","answer":"1/2"}}"#,
+    "\n",
+    r#"{"id":"c","completion":"1","task":{"type":"math","answer":"1","tolerence":1}}"#,
+    "\n",
+    r#"{"id":"d","completion":"1","task":{"type":"riddle"}}"#,
+    "\n",
+);
+
+#[test]
+fn help_is_reviewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut help = String::new();
+    for command in ["", "serve", "grade", "graders", "grades", "runs", "replay", "doctor"] {
+        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        help.push_str(&format!("$ assay {}\n{}\n", arguments.join(" "), text(&assay(folder.path(), &arguments).stdout)));
+    }
+    insta::assert_snapshot!(help);
+}
+
+#[test]
+fn every_line_has_its_result_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
+    let output = assay(folder.path(), &["grade", "items.jsonl", "-o", "results.jsonl", "--jobs", "1"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let results = lines(&std::fs::read(folder.path().join("results.jsonl")).unwrap());
+    let words: Vec<_> = results
+        .iter()
+        .map(|result| result["verdict"].as_str().or(result["error"]["code"].as_str()).unwrap())
+        .collect();
+    assert_eq!(words, ["correct", "malformed_json", "wrong_answer", "invalid_task", "unknown_grader"]);
+    assert_eq!((&results[0]["coefficient"], &results[2]["coefficient"]), (&Value::from(0.5), &Value::from(-0.5)));
+    assert!(results[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{}", results[1]);
+    assert!(!folder.path().join("assay.db").exists(), "grading a file leaves no record unless asked");
+}
+
+#[test]
+fn items_come_from_stdin_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["grade", "-"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(ITEMS.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(lines(&output.stdout).len(), 5);
+}
+
+#[test]
+fn a_recorded_file_is_listed_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
+    let grade = ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db", "--run", "r", "--step", "4"];
+    assert!(assay(folder.path(), &grade).status.success());
+    let output = assay(folder.path(), &["grades", "--run", "r", "--json"]);
+    let grades = lines(&output.stdout);
+    assert_eq!(grades.iter().map(|grade| &grade["id"]).collect::<Vec<_>>(), ["b", "a"]);
+    let id = grades[0]["grade"].as_str().unwrap();
+    let output = assay(folder.path(), &["replay", id]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("wrong_answer"), "{}", text(&output.stdout));
+    let runs = text(&assay(folder.path(), &["runs"]).stdout);
+    let row: Vec<_> = runs.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["r", "4", "2", "2", "0", "0", "1", "0.5000"]);
+}
+
+#[test]
+fn what_cannot_be_done_says_so_and_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |arguments: &[&str], message: &str| {
+        let output = assay(folder.path(), arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+    };
+    refused(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
+    refused(&["replay", "nonsense"], "not an id");
+    refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST"], "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
+    refused(&["serve", "--listen", "0.0.0.0:0"], "callers are not authenticated yet");
+    refused(&["serve", "--database", "mysql://x"], "mysql");
+    refused(&["riddle"], "unrecognized subcommand");
+    std::fs::write(folder.path().join("assay.toml"), "[engine]\nworker = 1\n").unwrap();
+    refused(&["serve", "--print-config"], "unknown field `worker`");
+}
+
+#[test]
+fn the_configuration_is_printed_as_it_would_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = assay(folder.path(), &["serve", "--print-config", "--listen", "127.0.0.1:9"]);
+    assert!(text(&output.stdout).contains("listen = \"127.0.0.1:9\""));
+}
+
+#[test]
+fn the_doctor_finds_every_grader_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = assay(folder.path(), &["doctor", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["graders"].as_array().unwrap().iter().all(|grader| grader["healthy"] == true), "{report}");
+}
+
+#[test]
+fn a_reader_that_had_enough_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = ITEMS.lines().next().unwrap().to_owned() + "\n";
+    std::fs::write(folder.path().join("items.jsonl"), items.repeat(20_000)).unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "\"$ASSAY\" grade items.jsonl; echo $? >&2"])
+        .env("ASSAY", env!("CARGO_BIN_EXE_assay"))
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map(|mut child| {
+            drop(child.stdout.take());
+            child.wait_with_output().unwrap()
+        })
+        .unwrap();
+    assert_eq!(text(&output.stderr).trim(), "0");
+}

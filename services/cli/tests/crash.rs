@@ -1,0 +1,199 @@
+//! `kill -9` under load, ten times: what a client was told is recorded is in the record, and nothing is there twice.
+//!
+//! Clients post batches under idempotency keys, whole and streamed. The server is killed once a number of batches has
+//! been answered, with others in flight, started again on the same record, and every unanswered batch is posted again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+const ROUNDS: usize = 10;
+const CLIENTS: usize = 4;
+const ITEMS: usize = 64;
+
+struct Server {
+    child: Child,
+    base: String,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://crash.db"])
+            .env("ASSAY_LOG_FORMAT", "json")
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .find_map(|line| {
+                let line: Value = serde_json::from_str(&line).ok()?;
+                line["fields"]["address"].as_str().map(str::to_owned)
+            })
+            .expect("the server says where it listens");
+        // The pipe is drained to its end, so that the server never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, base: format!("http://{address}") }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One batch of a client: its key decides all of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Job {
+    key: String,
+    streamed: bool,
+}
+
+impl Job {
+    fn body(&self) -> String {
+        let items = (0..ITEMS).map(|n| {
+            let completion = format!("batch {} item {n}: \\boxed{{{}}}", self.key, n % 3);
+            json!({ "id": format!("{}/{n}", self.key), "completion": completion, "task": { "type": "math", "answer": "1" } })
+        });
+        json!({ "run": "crash", "items": items.collect::<Vec<_>>() }).to_string()
+    }
+}
+
+/// What the client was told: grades by id, those said to be recorded; and whether the reply was complete.
+async fn post(http: &reqwest::Client, base: &str, job: &Job) -> (Vec<(String, String)>, bool) {
+    let accept = if job.streamed { "application/x-ndjson" } else { "application/json" };
+    let request = http
+        .post(format!("{base}/v1/grade"))
+        .header("content-type", "application/json")
+        .header("accept", accept)
+        .header("idempotency-key", &job.key)
+        .body(job.body());
+    let Ok(mut response) = request.send().await else { return (Vec::new(), false) };
+    assert_eq!(response.status().as_u16(), 200);
+    let mut body = Vec::new();
+    let whole = loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    let results: Vec<Value> = if job.streamed {
+        let lines = body.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    } else if whole {
+        serde_json::from_slice::<Value>(&body).unwrap()["results"].as_array().unwrap().clone()
+    } else {
+        Vec::new()
+    };
+    let complete = whole && (!job.streamed || results.last().is_some_and(|line| line["type"] == "end"));
+    let told = results.iter().filter(|result| result["recorded"] == true);
+    let text = |result: &Value, key: &str| result[key].as_str().unwrap().to_owned();
+    (told.map(|result| (text(result, "grade"), text(result, "id"))).collect(), complete)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_is_recorded_and_nothing_twice() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir().unwrap();
+    let http = reqwest::Client::new();
+    let mut told: BTreeMap<String, String> = BTreeMap::new();
+    let mut unanswered: BTreeSet<Job> = BTreeSet::new();
+    let mut sent: BTreeSet<Job> = BTreeSet::new();
+
+    for round in 0..ROUNDS {
+        let mut server = Server::start(folder.path());
+        let answered = Arc::new(AtomicUsize::new(0));
+        let mut clients = JoinSet::new();
+        let mut again = unanswered.iter().cloned().collect::<Vec<_>>();
+        for client in 0..CLIENTS {
+            let mine: Vec<Job> = again.split_off(again.len() - again.len() / (CLIENTS - client));
+            let (http, base, answered) = (http.clone(), server.base.clone(), Arc::clone(&answered));
+            clients.spawn(async move {
+                let fresh = (0..).map(|n| Job { key: format!("{round}-{client}-{n}"), streamed: (client + n) % 2 == 1 });
+                let mut log = Vec::new();
+                for job in mine.into_iter().chain(fresh) {
+                    let (told, complete) = post(&http, &base, &job).await;
+                    log.push((job, told, complete));
+                    if !complete {
+                        break;
+                    }
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+                log
+            });
+        }
+        // Killed in the middle: after some answers, at another place each round.
+        while answered.load(Ordering::Relaxed) < 8 + 5 * round {
+            tokio::task::yield_now().await;
+        }
+        server.kill();
+        for log in clients.join_all().await {
+            for (job, heard, complete) in log {
+                told.extend(heard);
+                if complete {
+                    unanswered.remove(&job);
+                } else {
+                    unanswered.insert(job.clone());
+                }
+                sent.insert(job);
+            }
+        }
+    }
+
+    let server = Server::start(folder.path());
+    let lost_before_reposting = missing(&told, &rows(&http, &server.base).await);
+    assert!(lost_before_reposting.is_empty(), "told and lost: {lost_before_reposting:?}");
+    let reposted = unanswered.len();
+    for job in &unanswered {
+        let (heard, complete) = post(&http, &server.base, job).await;
+        assert!(complete);
+        told.extend(heard);
+    }
+    let rows = rows(&http, &server.base).await;
+    assert!(missing(&told, &rows).is_empty());
+    let items: BTreeSet<_> = rows.values().collect();
+    assert_eq!(items.len(), rows.len(), "an item is in the record twice");
+    assert_eq!(rows.len(), sent.len() * ITEMS, "every item sent is in the record");
+    println!(
+        "{ROUNDS} kills, {} batches sent, {reposted} posted again at the end, {} grades told as recorded: 0 lost, 0 twice",
+        sent.len(),
+        told.len()
+    );
+}
+
+fn missing(told: &BTreeMap<String, String>, rows: &BTreeMap<String, String>) -> Vec<String> {
+    told.iter().filter(|(grade, item)| rows.get(*grade) != Some(*item)).map(|(grade, _)| grade.clone()).collect()
+}
+
+/// All rows of the run: grade and item.
+async fn rows(http: &reqwest::Client, base: &str) -> BTreeMap<String, String> {
+    let mut rows = BTreeMap::new();
+    let mut next = Some(String::new());
+    while let Some(before) = next {
+        let url = format!("{base}/v1/grades?run=crash&limit=1000{before}");
+        let page: Value = serde_json::from_slice(&http.get(url).send().await.unwrap().bytes().await.unwrap()).unwrap();
+        for grade in page["grades"].as_array().unwrap() {
+            let text = |key: &str| grade[key].as_str().unwrap().to_owned();
+            assert!(rows.insert(text("grade"), text("id")).is_none(), "a page repeats a row");
+        }
+        next = page["next"].as_str().map(|id| format!("&before={id}"));
+    }
+    rows
+}

@@ -1,0 +1,50 @@
+//! Documents say what the code does.
+
+use std::path::Path;
+
+use assay_core::ErrorCode;
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
+}
+
+#[test]
+fn the_openapi_document_is_reviewed() {
+    insta::assert_json_snapshot!(assay_api::document(&assay_node::graders::graders()));
+}
+
+#[test]
+fn every_error_code_is_explained() {
+    let api = document("docs/API.md");
+    for code in ErrorCode::ALL {
+        assert!(api.contains(&format!("`{code}`")), "docs/API.md does not explain `{code}`");
+    }
+}
+
+#[test]
+fn every_verdict_is_explained() {
+    let graders = document("docs/GRADERS.md");
+    for grader in assay_node::graders::graders().iter() {
+        for verdict in grader.spec().verdicts {
+            assert!(graders.contains(&format!("`{}`", verdict.verdict)), "docs/GRADERS.md: `{}`", verdict.verdict);
+        }
+    }
+}
+
+#[test]
+fn every_setting_is_explained() {
+    let operations = document("docs/OPERATIONS.md");
+    let config = assay_node::Config::default().to_toml();
+    for line in config.lines().filter_map(|line| line.split(" = ").next()).filter(|line| !line.is_empty()) {
+        assert!(operations.contains(line), "docs/OPERATIONS.md does not explain `{line}`");
+    }
+}
+
+#[test]
+fn every_metric_is_explained() {
+    let operations = document("docs/OPERATIONS.md");
+    for name in assay_engine::metrics::NAMES {
+        assert!(operations.contains(name), "docs/OPERATIONS.md does not explain `{name}`");
+    }
+}

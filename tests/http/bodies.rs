@@ -1,0 +1,50 @@
+//! Types and encodings of bodies.
+
+use std::io::Write;
+
+use crate::fixtures::{batch, item, service};
+
+#[tokio::test]
+async fn packed_bodies_are_unpacked_and_replies_packed_on_wish() {
+    let service = service().await;
+    let request = batch((0..50).map(|_| item("1", "1"))).to_string();
+    let packed = zstd::encode_all(request.as_bytes(), 1).unwrap();
+    let got = service.grade_with(packed, &[("content-encoding", "zstd"), ("accept-encoding", "zstd")]).await;
+    assert_eq!(got.headers["content-encoding"], "zstd");
+    let body: serde_json::Value = serde_json::from_slice(&zstd::decode_all(&got.bytes[..]).unwrap()).unwrap();
+    assert_eq!(body["results"].as_array().unwrap().len(), 50);
+    let got = service.grade_with(stored_gzip(request.as_bytes()), &[("content-encoding", "gzip")]).await;
+    assert_eq!(got.status, 200);
+}
+
+#[tokio::test]
+async fn other_types_and_encodings_are_refused_by_name() {
+    let service = service().await;
+    let request = batch([item("1", "1")]).to_string();
+    let got = service.grade_with(request.clone(), &[("content-encoding", "br")]).await;
+    assert_eq!(got.refusal().0, 415);
+    let got = service.send(
+        http::Request::post("/v1/grade").header("content-type", "text/csv").body(request.into()).unwrap(),
+    );
+    assert_eq!(got.await.refusal(), (415, "unsupported_media".into(), None));
+    let got = service.grade_with("not packed at all", &[("content-encoding", "zstd")]).await;
+    assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
+}
+
+/// The bytes as a gzip file with one stored block (RFC 1951 section 3.2.4, RFC 1952): no packer needed.
+fn stored_gzip(bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap();
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
+    file.write_all(&length.to_le_bytes()).unwrap();
+    file.write_all(&(!length).to_le_bytes()).unwrap();
+    file.write_all(bytes).unwrap();
+    file.write_all(&crc32(bytes).to_le_bytes()).unwrap();
+    file.write_all(&u32::from(length).to_le_bytes()).unwrap();
+    file
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}

@@ -1,0 +1,135 @@
+//! A node in memory with a grader that panics beside the real ones, and calls to it.
+
+use std::sync::Arc;
+
+use assay_core::grader::Unprepared;
+use assay_core::{
+    Checked, Grader, GraderTable, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict,
+    VerdictSpec,
+};
+use assay_node::{Config, Node};
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// Panics on every item.
+struct Panicking;
+
+static PANICKING: Spec = Spec {
+    name: "panicking",
+    version: 1,
+    summary: "panics on every item",
+    lane: Lane::Cpu,
+    task_schema: r#"{"type":"object"}"#,
+    example_task: r#"{"type":"panicking"}"#,
+    example_completion: "",
+    verdicts: &[VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "never" }],
+    measures: &[],
+    deterministic: true,
+    reads_prompt: false,
+    work_unit: "panics",
+};
+
+impl Grader for Panicking {
+    fn spec(&self) -> &'static Spec {
+        &PANICKING
+    }
+
+    fn check(&self, _: &Task, _: &PrepareContext<'_>) -> Checked {
+        Ok(())
+    }
+
+    fn prepare(&self, _: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        Ok(Arc::new(PanickingTask))
+    }
+}
+
+struct PanickingTask;
+
+impl PureGrader for PanickingTask {
+    fn grade_one(&self, _: &Item) -> Outcome {
+        panic!("on purpose")
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A node behind its router.
+pub(crate) struct Service {
+    router: Router,
+    pub(crate) node: Node,
+    _folder: tempfile::TempDir,
+}
+
+/// A reply read whole.
+pub(crate) struct Got {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
+}
+
+impl Got {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
+    }
+
+    /// Code and pointer of a refusal.
+    pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
+        let body = self.json();
+        let pointer = body["error"]["pointer"].as_str().map(str::to_owned);
+        (self.status.as_u16(), body["error"]["code"].as_str().unwrap().to_owned(), pointer)
+    }
+}
+
+pub(crate) async fn service() -> Service {
+    service_with(|_| {}).await
+}
+
+pub(crate) async fn service_with(change: impl FnOnce(&mut Config)) -> Service {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::default();
+    config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
+    change(&mut config);
+    let graders = assay_node::graders::graders();
+    let graders = graders.iter().cloned().chain([Arc::new(Panicking) as Arc<dyn Grader>]);
+    let node = Node::with_graders(config, GraderTable::new(graders.collect())).await.unwrap();
+    Service { router: assay_api::router(node.api().unwrap()), node, _folder: folder }
+}
+
+impl Service {
+    pub(crate) async fn send(&self, request: Request<Body>) -> Got {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        Got { status: parts.status, headers: parts.headers, bytes: body.collect().await.unwrap().to_bytes() }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Got {
+        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn grade(&self, batch: &Value) -> Got {
+        self.grade_with(batch.to_string(), &[]).await
+    }
+
+    pub(crate) async fn grade_with(&self, body: impl Into<Body>, headers: &[(&str, &str)]) -> Got {
+        let mut request = Request::post("/v1/grade").header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(body.into()).unwrap()).await
+    }
+}
+
+pub(crate) fn item(answer: &str, completion: &str) -> Value {
+    json!({ "completion": completion, "task": { "type": "math", "answer": answer } })
+}
+
+pub(crate) fn batch(items: impl IntoIterator<Item = Value>) -> Value {
+    json!({ "items": items.into_iter().collect::<Vec<_>>() })
+}

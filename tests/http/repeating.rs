@@ -1,0 +1,42 @@
+//! One answer to one idempotency key.
+
+use crate::fixtures::{batch, item, service, service_with};
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_bytes() {
+    let service = service().await;
+    let request = batch([item("1", "1"), item("1", "2")]).to_string();
+    for accept in ["application/json", "application/x-ndjson"] {
+        let key = format!("key for {accept}");
+        let headers = [("idempotency-key", key.as_str()), ("accept", accept)];
+        let first = service.grade_with(request.clone(), &headers).await;
+        let second = service.grade_with(request.clone(), &headers).await;
+        assert_eq!((first.status.as_u16(), first.bytes), (200, second.bytes), "{accept}");
+        assert_eq!(second.headers["content-type"], accept);
+    }
+    assert_eq!(service.get("/v1/grades").await.json()["grades"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn the_bytes_outlive_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}", folder.path().join("kept.db").display());
+    let request = batch([item("1", "1")]).to_string();
+    let mut bytes = Vec::new();
+    for _ in 0..2 {
+        let service = service_with(|config| config.store.database.clone_from(&database)).await;
+        bytes.push(service.grade_with(request.clone(), &[("idempotency-key", "k")]).await.bytes);
+        service.node.stop().await;
+    }
+    assert_eq!(bytes[0], bytes[1]);
+}
+
+#[tokio::test]
+async fn a_key_is_not_for_two_requests() {
+    let service = service().await;
+    let send = async |answer: &str| {
+        service.grade_with(batch([item(answer, "1")]).to_string(), &[("idempotency-key", "k")]).await
+    };
+    assert_eq!(send("1").await.status, 200);
+    assert_eq!(send("2").await.refusal(), (422, "idempotency_mismatch".into(), None));
+}
