@@ -8,8 +8,10 @@ use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Sp
 
 use crate::compare::{BadGold, Gold};
 use crate::grade::PreparedMath;
+use crate::parse::read;
 use crate::spec::SPEC;
 use crate::task::MathTask;
+use crate::tree::Expr;
 
 /// The grader of `math` tasks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,12 +46,28 @@ impl Grader for MathGrader {
     }
 }
 
-/// A gold written as a whole solution is reduced to its answer by the rules for completions.
+/// A gold written as a whole solution or sentence is reduced to its answer by the rules for completions.
 fn inner(text: &str) -> String {
-    let is_solution = text.contains("\\boxed") || text.contains("####");
-    if !is_solution {
+    let is_solution = ["\\boxed", "####", "<answer>"].iter().any(|mark| text.contains(mark));
+    if !is_solution && !reads_as_words(text) {
         return text.to_owned();
     }
-    extraction::extract(text, &extraction::Options::default())
-        .map_or_else(|| text.to_owned(), |found| found.text.into_owned())
+    let options = extraction::Options { choices: !is_solution, ..extraction::Options::default() };
+    let Some(found) = extraction::extract(text, &options) else {
+        return text.to_owned();
+    };
+    // Of a sentence only what it states, or what it ends with, is its answer.
+    let states = matches!(found.rule, extraction::Rule::Stated | extraction::Rule::BoxedList | extraction::Rule::Boxed);
+    let tail = text.get(found.span.end..).unwrap_or_default();
+    let ends = found.rule != extraction::Rule::Whole && tail.trim_matches(['$', '.', ' ', '\n', ')', '*']).is_empty();
+    if is_solution || states || ends { found.text.into_owned() } else { text.to_owned() }
+}
+
+/// Whether a gold is a sentence around something else.
+fn reads_as_words(text: &str) -> bool {
+    let has_more = text.contains(['$', '\\', '(']) || text.contains(|c: char| c.is_ascii_digit());
+    let words = text.split_whitespace().filter(|word| word.len() > 1 && word.chars().all(char::is_alphabetic)).count();
+    has_more
+        && words >= 2
+        && matches!(read(text).map(|reading| reading.expr), None | Some(Expr::Text(_) | Expr::List(_)))
 }

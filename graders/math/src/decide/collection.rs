@@ -283,8 +283,12 @@ fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -
     sets(gold, answer, cx)
 }
 
-/// Values in any order; a group of equations among them stands for its tuple.
+/// Values in any order. Tuples are solutions, and a solution given twice is given once; numbers count as often as they stand.
 fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let tuples = |items: &[Expr]| items.iter().all(|item| matches!(item, Expr::Bracket(..)));
+    if a.len() != b.len() && tuples(a) && tuples(b) {
+        return any_order(&distinct(a, cx)?, &distinct(b, cx)?, cx);
+    }
     any_order(a, b, cx)
 }
 

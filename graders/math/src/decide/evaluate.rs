@@ -95,6 +95,8 @@ pub(crate) struct Point<'a> {
     pub(crate) values: Vec<(&'a str, Rational)>,
     pub(crate) complex: bool,
     pub(crate) prec: u64,
+    /// What the values of unknown functions are drawn from.
+    pub(crate) seed: u64,
 }
 
 impl Point<'_> {
@@ -170,7 +172,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         }
         Expr::Apply(name, items) => {
             // An unknown function of the same normal forms has the same value, whatever it is.
-            let mut state = hash(name);
+            let mut state = mix(hash(name) ^ point.seed);
             for item in items {
                 state = mix(state ^ hash(&item.to_string()));
             }

@@ -122,13 +122,14 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         }
         // `\{x | x < 3\} - \{1\}`
         Expr::Sum(items) => {
-            let [first, Expr::Product(second)] = items.as_slice() else {
-                return Ok(None);
+            let (first, second) = match items.as_slice() {
+                [first, Expr::Product(second)] | [Expr::Product(second), first] => (first, second),
+                _ => return Ok(None),
             };
             let [sign, second] = second.as_slice() else {
                 return Ok(None);
             };
-            if !sign.is_int(-1) || is_scalar(first) {
+            if !sign.is_int(-1) || is_scalar(second) || is_scalar(first) {
                 return Ok(None);
             }
             match (of(first, cx)?, of(second, cx)?) {

@@ -117,7 +117,12 @@ fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
 pub(crate) fn proportional(a: &Expr, b: &Expr, positive: bool, budget: &Budget) -> Result<bool, Exhausted> {
     let mut found = Features::default();
     features(a, &mut found);
+    let a_varies = std::mem::take(&mut found.symbols);
     features(b, &mut found);
+    // Any two constants are multiples of each other, which makes `8 = 7` no more like `3 = 2`.
+    if !(a_varies && found.symbols) {
+        return Ok(false);
+    }
     if found.transcendental || positive {
         return proportional_by_balls(a, b, positive, found.imaginary, budget);
     }
@@ -207,7 +212,7 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     let bound = separation::bound(a, b);
     let mut prec = 128;
     loop {
-        let point = Point { values: Vec::new(), complex: true, prec };
+        let point = Point { values: Vec::new(), complex: true, prec, seed: 0 };
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
@@ -316,7 +321,7 @@ fn point<'a>(symbols: &[(&'a str, bool)], seed: u64, round: u64, complex: bool, 
             (*name, value)
         })
         .collect();
-    Point { values, complex, prec }
+    Point { values, complex, prec, seed: mix(seed ^ round) }
 }
 
 fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
@@ -374,7 +379,7 @@ pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>,
     }
     let mut prec = 128;
     while prec <= 2_048 {
-        let point = Point { values: Vec::new(), complex: false, prec };
+        let point = Point { values: Vec::new(), complex: false, prec, seed: 0 };
         match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => {
                 let difference = left

@@ -34,7 +34,7 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
     let Some((limit, relative)) = allowed else {
         return Ok(false);
     };
-    let point = Point { values: Vec::new(), complex: false, prec: PREC };
+    let point = Point { values: Vec::new(), complex: false, prec: PREC, seed: 0 };
     let (left, right) = match (ball(gold, &point, cx.budget), ball(answer, &point, cx.budget)) {
         (Ok(left), Ok(right)) => (left, right),
         (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),

@@ -31,6 +31,16 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
         return Some(time);
     }
     let (pieces, joins) = split(tokens);
+    // `\forall x > 0, 3^x \ge x^2`: the condition stands first.
+    if pieces.len() > 1
+        && let Some((first, rest)) = pieces.split_first()
+        && first.first() == Some(Kind::Command("forall"))
+    {
+        let from = rest.first()?.run().first()?.start;
+        let tail = tokens.run().iter().position(|token| token.start >= from)?;
+        let inner = answer(tokens.skip(tail), source)?;
+        return Some(Expr::Where(Box::new(inner), text::comparable(first.text(source)).into()));
+    }
     let whole_as_words = || words(tokens, source);
     let mut items: Vec<Expr> = Vec::with_capacity(pieces.len());
     for (at, piece) in pieces.iter().enumerate() {
@@ -219,7 +229,7 @@ fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
 
 /// One piece: a statement with what may follow it, or words.
 fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
-    if is_prose(piece) {
+    if is_prose(piece) || begins_sentence(piece) {
         return words(piece, source);
     }
     // `\forall x > 0, …` and `\text{only } x = 0`
@@ -234,6 +244,23 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
         return None;
     }
     Some(value)
+}
+
+/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
+fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
+    let unknown = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Word(word)) => {
+            word.chars().count() > 1 && names::function_name(word).is_none() && names::value(word).is_none()
+        }
+        _ => false,
+    };
+    if let Some(Kind::Word(word)) = piece.first()
+        && call::is_function_word(word)
+    {
+        return true;
+    }
+    let long = |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
+    unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
 }
 
 /// Skips words that introduce a statement and change nothing.
@@ -302,6 +329,16 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         return None;
     }
     let unit = rest.text(source).trim();
+    // Words after a formula are a unit only if they are known as one.
+    let numeric = |value: &Expr| !value.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
+    let last_is_numeric = match &value {
+        Expr::Chain(sides, _) => sides.last().is_some_and(numeric),
+        other => numeric(other),
+    };
+    let known = matches!(super::unit::measure(unit), super::unit::Measure::Unit(..));
+    if !last_is_numeric && !known {
+        return None;
+    }
     Some(with_unit(value, unit))
 }
 
@@ -379,8 +416,12 @@ fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
             let letter = is_letter(tokens.first())?;
             match tokens.kind(1)? {
                 Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) => (letter, 2),
+                // `A stopped clock` is no choice: the text of an option after a bare letter is a name.
                 Kind::Word(word)
-                    if word.len() > 2 && is_prose(tokens.skip(1)) && connective(tokens.run().get(1)?).is_none() =>
+                    if word.len() > 2
+                        && word.starts_with(|c: char| c.is_ascii_uppercase())
+                        && is_prose(tokens.skip(1))
+                        && connective(tokens.run().get(1)?).is_none() =>
                 {
                     (letter, 1)
                 }

@@ -46,7 +46,10 @@ pub(crate) fn expect<'t, 'a>(input: Tokens<'t, 'a>, kind: Kind<'static>) -> Pars
 
 /// A chain of sides and relations: `a < b <= c`, or one side alone.
 pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let (mut rest, first) = combination(input)?;
+    let (mut rest, first) = match definition(input) {
+        Some(head) => head,
+        None => combination(input)?,
+    };
     let mut sides = vec![first];
     let mut relations = Vec::new();
     loop {
@@ -80,6 +83,31 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         return Ok((rest, sides.pop().unwrap_or(Expr::Ellipsis)));
     }
     Ok((rest, Expr::Chain(sides, relations)))
+}
+
+/// `p(x) = …`, `W(2) = …`: whatever the letter, before an equals sign it is a function.
+fn definition<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let name = match input.first()? {
+        Kind::Word(word) if word.len() == 1 => word,
+        Kind::Styled(letter) => letter,
+        _ => return None,
+    };
+    let round = Shape::End(End::Round);
+    if input.kind(1) != Some(Kind::Open(round)) {
+        return None;
+    }
+    let mut at = 2;
+    while at < 12
+        && matches!(input.kind(at), Some(Kind::Number { .. } | Kind::Comma))
+            | matches!(input.kind(at), Some(Kind::Word(word)) if word.len() == 1)
+    {
+        at += 1;
+    }
+    let equals = input.kind(at + 1) == Some(Kind::Relation(Relation::Equal));
+    if at == 2 || input.kind(at) != Some(Kind::Close(round)) || !equals {
+        return None;
+    }
+    call::apply(input.skip(1), name).ok()
 }
 
 /// Sets combined, or a ratio.
@@ -187,7 +215,7 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
-        Some(Kind::Word(word)) => !matches!(word, "and" | "or"),
+        Some(Kind::Word(word)) => !matches!(word, "and" | "or") && !(word.len() > 1 && call::is_function_word(word)),
         Some(Kind::Command(name)) => !matches!(
             name,
             "cup"
@@ -249,6 +277,13 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                     && unit::begins(word)
                     && factors.iter().all(is_numeric)
                     && !(word.len() == 3 && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
+                {
+                    break;
+                }
+                // `5\mathrm{m}`: an upright letter after a number is its unit.
+                if let Some(Kind::Styled(letter)) = rest.first()
+                    && unit::is_letter(letter)
+                    && factors.iter().all(is_numeric)
                 {
                     break;
                 }

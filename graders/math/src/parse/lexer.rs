@@ -38,7 +38,7 @@ pub(crate) struct Lexed<'a> {
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
     let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c) || c == '\u{3000}' || c == '。';
     let damaged = |c: char| matches!(c, '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r');
-    let doubled = text.contains("\\\\begin") || text.contains("\\\\end");
+    let doubled = text.contains("\\\\begin");
     if !text.contains(|c: char| wide(c) || damaged(c)) && !doubled && !text.contains('<') {
         return Cow::Borrowed(text);
     }
@@ -230,8 +230,10 @@ impl<'a> Lexer<'a> {
 
     /// Length of the number that starts with `len` digits, its groups of three included.
     fn grouped(&mut self, rest: &str, len: usize) -> usize {
-        const SEPARATORS: &[&str] =
-            &["{,}", ",\\!", "\\!,", "{,\\!}", "\\,", "\\;", "\\ ", "\u{a0}", "\u{202f}", "\u{2009}", ",", " "];
+        const SEPARATORS: &[&str] = &[
+            "{,}", "{, }", " {, }", " {,} ", ",\\!", "\\!,", "{,\\!}", "\\,", "\\;", "\\ ", "\u{a0}", "\u{202f}",
+            "\u{2009}", ",", " ",
+        ];
         for separator in SEPARATORS {
             let plain = *separator == ",";
             if plain && (self.commas != Commas::Thousands || self.bracket_depth > 0) {

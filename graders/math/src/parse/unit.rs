@@ -131,6 +131,11 @@ pub(crate) fn begins(word: &str) -> bool {
         || !word.is_ascii()
 }
 
+/// Whether a single letter is a unit's symbol, for letters that are set upright.
+pub(crate) fn is_letter(letter: &str) -> bool {
+    letter.len() == 1 && !matches!(letter, "e" | "i" | "d") && lookup(letter).is_some()
+}
+
 fn lookup(word: &str) -> Option<(Dimensions, Rational)> {
     let plain = |word: &str| {
         PLAIN
