@@ -3,6 +3,7 @@
 //! The parser keeps its depth within [`MAX_DEPTH`], so recursion over a tree, dropping it included, needs a bounded stack.
 
 use std::fmt;
+use std::ops::Neg;
 
 use crate::number::Rational;
 
@@ -246,15 +247,6 @@ impl Expr {
         Self::power(self, Self::int(-1))
     }
 
-    /// `-x`.
-    #[must_use]
-    pub fn neg(self) -> Self {
-        match self {
-            Self::Number(value) => Self::Number(value.neg()),
-            other => Self::Product(vec![Self::int(-1), other]),
-        }
-    }
-
     /// `a / b`.
     #[must_use]
     pub fn quotient(a: Self, b: Self) -> Self {
@@ -356,6 +348,17 @@ impl Expr {
             Self::Symbol(own) if **own == *name => value.clone(),
             Self::Bound(_, bound, _) if **bound == *name => self.clone(),
             other => other.map_children(&mut |child| child.substitute(name, value)),
+        }
+    }
+}
+
+impl Neg for Expr {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        match self {
+            Self::Number(value) => Self::Number(value.neg()),
+            other => Self::Product(vec![Self::int(-1), other]),
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
 
 /// `11:21` may be a time or a ratio; beside a ratio or a value it is a ratio.
 fn with_ratio(time: u32, other: &Expr, time_is_gold: bool, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
-    if !(matches!(other, Expr::Ratio(_)) || real_set::is_scalar(other)) || time % 60 != 0 {
+    if !(matches!(other, Expr::Ratio(_)) || real_set::is_scalar(other)) || !time.is_multiple_of(60) {
         return Ok(None);
     }
     let part = |value: u32| Expr::int(i64::from(value));

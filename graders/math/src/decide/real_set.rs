@@ -1,6 +1,8 @@
 //! Inequalities, chains, intervals, set-builder and their combinations in one form: a sorted union of intervals over the reals,
 //! ends exact, open and closed told apart.
 
+use std::ops::Neg as _;
+
 use super::Context;
 use super::scalar;
 use crate::budget::Exhausted;
@@ -122,9 +124,8 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         }
         // `\{x | x < 3\} - \{1\}`
         Expr::Sum(items) => {
-            let (first, second) = match items.as_slice() {
-                [first, Expr::Product(second)] | [Expr::Product(second), first] => (first, second),
-                _ => return Ok(None),
+            let ([first, Expr::Product(second)] | [Expr::Product(second), first]) = items.as_slice() else {
+                return Ok(None);
             };
             let [sign, second] = second.as_slice() else {
                 return Ok(None);
@@ -361,7 +362,7 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, boo
     let mut names = Vec::new();
     collect(&difference, &mut names);
     if names.len() == 1 {
-        symbol = names.pop().map(|name| Expr::symbol(name));
+        symbol = names.pop().map(Expr::symbol);
     }
     let Some(Expr::Symbol(name)) = symbol.filter(|_| one_symbol.get()) else {
         return Ok(None);

@@ -10,7 +10,7 @@ use super::rule::Rule;
 use super::separation;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
-use crate::number::ball::Unknown;
+use crate::number::ball::{Ball, Unknown};
 use crate::number::residue::{Field, mix};
 use crate::tree::{Constant, Expr, Function};
 
@@ -179,7 +179,7 @@ fn proportional_by_balls(
             return Ok(false);
         }
         if positive {
-            match (a.real().and_then(|a| a.sign()), b.real().and_then(|b| b.sign())) {
+            match (a.real().and_then(Ball::sign), b.real().and_then(Ball::sign)) {
                 (Ok(a), Ok(b)) if a == b => {}
                 _ => return Ok(false),
             }

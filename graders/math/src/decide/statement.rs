@@ -1,5 +1,7 @@
 //! Equations: which side is a name and which the value, when two of them say the same, and what a chain comes to.
 
+use std::ops::Neg as _;
+
 use super::{Context, scalar};
 use crate::budget::Exhausted;
 use crate::normal::fold;

@@ -153,7 +153,7 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
 /// Whether zero times it is certainly zero: no division stands in it.
 fn is_finite(factor: &Expr) -> bool {
     !factor.any(&|part| match part {
-        Expr::Power(pair) => !pair.1.as_number().is_some_and(|value| !value.is_negative()),
+        Expr::Power(pair) => pair.1.as_number().is_none_or(Rational::is_negative),
         Expr::Symbol(_) | Expr::Sum(_) | Expr::Product(_) | Expr::Number(_) => false,
         Expr::Constant(constant) => *constant == Constant::Infinity,
         _ => true,

@@ -1,5 +1,7 @@
 //! Arithmetic of small matrices with any entries. Refuses, by returning `None`, what does not fit together or is too large.
 
+use std::ops::Neg as _;
+
 use crate::number::Rational;
 use crate::tree::Expr;
 

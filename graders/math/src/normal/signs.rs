@@ -1,6 +1,8 @@
 //! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together; components of a tuple are
 //! independent.
 
+use std::ops::Neg as _;
+
 use crate::tree::Expr;
 
 /// Largest number of values written out.

@@ -233,7 +233,7 @@ impl Ball {
             return Ok(self.clone());
         }
         if self.mid.sign() == Sign::Minus {
-            if !self.contains_zero() && index % 2 == 0 {
+            if !self.contains_zero() && index.is_multiple_of(2) {
                 return Err(Unknown::Undefined);
             }
             if index % 2 == 1 {

@@ -113,14 +113,14 @@ pub(crate) fn exp(x: &Ball, prec: u64) -> Known<Ball> {
     let mut n = 1u32;
     loop {
         n += 1;
-        term = (&term * &small >> bits) / n;
+        term = ((&term * &small) >> bits) / n;
         if term.is_zero() || n > 4_000 {
             break;
         }
         sum += &term;
     }
     for _ in 0..halvings {
-        sum = &sum * &sum >> bits;
+        sum = (&sum * &sum) >> bits;
     }
     let at_mid = from_fixed(sum, bits, prec)?.scaled(exponent);
     // |exp(m + r) - exp(m)| <= exp(m) · 2 r for r <= 1.
@@ -149,12 +149,12 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> Known<Ball> {
     }
     let one = BigInt::one() << bits;
     let t: BigInt = ((&m - &one) << bits) / (&m + &one);
-    let square = &t * &t >> bits;
+    let square = (&t * &t) >> bits;
     let mut power = t.clone();
     let mut sum = t;
     let mut odd = 1u32;
     loop {
-        power = &power * &square >> bits;
+        power = (&power * &square) >> bits;
         odd += 2;
         // An arithmetic shift leaves -1 for tiny negative numbers: both ends count as nothing.
         if power.bits() <= 1 || odd > 8_000 {
@@ -194,14 +194,14 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> Known<(Ball, Ball)> {
     let turn = (&quadrant % 4i32).to_i32().unwrap_or(0).rem_euclid(4);
     let halvings = 6u64;
     let small = rest >> halvings;
-    let square = &small * &small >> bits;
+    let square = (&small * &small) >> bits;
     // 1 - cos of the small angle, which loses nothing where cos itself would.
     let mut term: BigInt = &square >> 1u8;
     let mut versine = term.clone();
     let mut n = 2u32;
     let mut minus = true;
     loop {
-        term = (&term * &square >> bits) / ((n + 1) * (n + 2));
+        term = ((&term * &square) >> bits) / ((n + 1) * (n + 2));
         n += 2;
         if term.is_zero() || n > 4_000 {
             break;
@@ -216,7 +216,7 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> Known<(Ball, Ball)> {
     // 1 - cos 2a = 2 (1 - cos a)(1 + cos a) = 2 v (2 - v).
     let two = BigInt::one() << (bits + 1);
     for _ in 0..halvings {
-        versine = &versine * (&two - &versine) >> (bits - 1);
+        versine = (&versine * (&two - &versine)) >> (bits - 1);
     }
     let one = BigInt::one() << bits;
     let cos = &one - &versine;
@@ -261,13 +261,13 @@ pub(crate) fn atan(x: &Ball, prec: u64) -> Known<Ball> {
         let root = ((BigInt::one() << (2 * bits)) + &t * &t).sqrt();
         t = (t << bits) / (&one + root);
     }
-    let square = &t * &t >> bits;
+    let square = (&t * &t) >> bits;
     let mut power = t.clone();
     let mut sum = t;
     let mut odd = 1u32;
     let mut minus = true;
     loop {
-        power = &power * &square >> bits;
+        power = (&power * &square) >> bits;
         odd += 2;
         if power.bits() <= 1 || odd > 8_000 {
             break;

@@ -188,7 +188,7 @@ impl Rational {
     /// The exact `index`-th root, if it is rational; of a negative number only for odd `index`.
     #[must_use]
     pub fn root(&self, index: u32) -> Option<Self> {
-        if self.bits() > MAX_GCD_BITS || index == 0 || self.is_negative() && index % 2 == 0 {
+        if self.bits() > MAX_GCD_BITS || index == 0 || self.is_negative() && index.is_multiple_of(2) {
             return None;
         }
         let exact = |value: &BigInt| {

@@ -1,6 +1,8 @@
 //! Names and what they are applied to: letters and words, functions with or without brackets, fractions, roots, operators that
 //! bind a variable.
 
+use std::ops::Neg as _;
+
 use super::bracket;
 use super::expression::{
     self, Parsed, atom, begins_factor, deeper, exponent, factor, letter_value, product, statement, sum, unread,

@@ -1,6 +1,8 @@
 //! Sums, products, powers and what they are made of. Predictive: each token is looked at a bounded number of times, so parsing is
 //! linear, and nesting is bounded by [`Tokens::deeper`].
 
+use std::ops::Neg as _;
+
 use nom::error::{ErrorKind, ParseError};
 use nom::{Err, IResult};
 
@@ -215,7 +217,7 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
-        Some(Kind::Word(word)) => !matches!(word, "and" | "or") && !(word.len() > 1 && call::is_function_word(word)),
+        Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && call::is_function_word(word)),
         Some(Kind::Command(name)) => !matches!(
             name,
             "cup"

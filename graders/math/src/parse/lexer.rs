@@ -555,9 +555,9 @@ impl<'a> Lexer<'a> {
             Some(Kind::Styled(inner))
         } else if let Some(name) = names::function_name(inner) {
             Some(Kind::Command(name))
-        } else if inner.contains('\\') || inner.contains('$') || !inner.contains(char::is_alphabetic) {
-            None
-        } else if inner.starts_with(|c: char| c.is_ascii_digit()) && !inner.contains(' ')
+        } else if inner.contains(['\\', '$'])
+            || !inner.contains(char::is_alphabetic)
+            || inner.starts_with(|c: char| c.is_ascii_digit()) && !inner.contains(' ')
             || inner.len() == 3 && inner.starts_with('(') && inner.ends_with(')')
         {
             None

@@ -14,7 +14,7 @@ pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
 
-use crate::tree::Expr;
+use crate::tree::{End, Expr};
 use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
 
@@ -104,9 +104,9 @@ fn unwrapped<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
         }
     }
     let redundant = |at: usize| {
-        let shape = match tokens.get(at).map(|token| token.kind) {
-            Some(Kind::Open(shape @ (Shape::Group | Shape::End(crate::tree::End::Round)))) => shape,
-            _ => return false,
+        let Some(Kind::Open(shape @ (Shape::Group | Shape::End(End::Round)))) = tokens.get(at).map(|token| token.kind)
+        else {
+            return false;
         };
         let close = partner.get(at).copied().unwrap_or(usize::MAX);
         let inner = at + 1;
