@@ -2,11 +2,12 @@
 //! completions of 2 kB. Run it on a quiet machine:
 //!
 //! ```sh
-//! cargo run --release -p assay-store --example cost -- 64
+//! cargo run --release -p assay-store --example cost -- 64 1
 //! ```
 //!
-//! The argument is the number of batches. Processor time is the process's own, from `/proc/self/stat`; texts are made of a fixed
-//! vocabulary, which compresses about as completions do.
+//! The arguments are the number of batches and the level of compression. Processor time is the process's own, from `/proc/self/stat`.
+//! Completions are words of a fixed vocabulary and numbers; the eight of a group share half of their sentences, as rollouts of one prompt
+//! do.
 
 use std::sync::Arc;
 
@@ -82,6 +83,19 @@ impl Random {
         self.0
     }
 
+    /// A completion: half of its sentences are out of `shared`.
+    fn completion(&mut self, shared: &[String]) -> String {
+        let mut text = String::with_capacity(COMPLETION + 128);
+        while text.len() < COMPLETION {
+            let roll = self.next() as usize;
+            match shared.get(roll % (2 * shared.len())) {
+                Some(sentence) => text.push_str(sentence),
+                None => text.push_str(&self.text(60)),
+            }
+        }
+        text
+    }
+
     fn text(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
@@ -112,13 +126,15 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     };
     let mut grades = Vec::new();
     let (mut task_hash, mut prompt_hash) = (Hash::of(b""), Hash::of(b""));
+    let mut shared = Vec::new();
     for position in 0..GRADES {
         if position % 8 == 0 {
             let answer = random.next();
             task_hash = body(BodyKind::Task, format!(r#"{{"type":"math","answer":"{answer}"}}"#));
             prompt_hash = body(BodyKind::Text, random.text(300));
+            shared = (0..40).map(|_| random.text(60)).collect();
         }
-        let completion_hash = body(BodyKind::Text, random.text(COMPLETION));
+        let completion_hash = body(BodyKind::Text, random.completion(&shared));
         let pass = random.next().is_multiple_of(2);
         grades.push(GradeRecord {
             grade: id.grade(position),
@@ -177,7 +193,8 @@ async fn main() {
     let folder = tempfile::tempdir().expect("a folder for the database");
     let path = folder.path().join("assay.db");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let options = StoreOptions::new(format!("sqlite://{}", path.display()));
+    let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
+    options.compression = std::env::args().nth(2).map_or(1, |text| text.parse().expect("a level"));
     let store = DurableStore::open(&options, clock.clone()).await.expect("a store");
     let ids = Ids::random();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

@@ -10,6 +10,9 @@ pub struct StoreOptions {
     pub database: String,
     /// Folder of the spool. `None`: beside the database, `PATH.spool`; with a database in memory, no spool.
     pub spool: Option<PathBuf>,
+    /// Level of zstd for bodies and replies, -7 to 22; 0 keeps them as they are, which costs less processor time for text that hardly
+    /// compresses and two to five times the disk.
+    pub compression: i32,
     /// Bytes after which a segment of the spool is full and the next one starts.
     pub segment_bytes: u64,
     /// Bytes of entries held in memory until they are in the database; those beyond are read back from the spool.
@@ -27,6 +30,7 @@ impl StoreOptions {
         Self {
             database: url.into(),
             spool: None,
+            compression: 1,
             segment_bytes: 64 << 20,
             pending_bytes: 256 << 20,
             readers: 4,

@@ -61,6 +61,7 @@ pub struct DurableStore {
     pending: Arc<Pending>,
     folder: Option<Arc<Folder>>,
     clock: Arc<dyn Clock>,
+    compression: i32,
     close_timeout: Duration,
     closed: AtomicBool,
     running: Mutex<Running>,
@@ -124,6 +125,7 @@ impl DurableStore {
             pending,
             folder,
             clock,
+            compression: options.compression,
             close_timeout: options.close_timeout,
             closed: AtomicBool::new(false),
             running: Mutex::new(Running {
@@ -153,10 +155,11 @@ impl DurableStore {
         check(&entry)?;
         let bytes: usize = entry.bodies.iter().map(|body| body.content.len()).sum();
         let size = bytes + entry.grades.len() * 512;
+        let compression = self.compression;
         let (frame, digest, loaded) = if size < WORTH_A_THREAD {
-            encode(entry)?
+            encode(entry, compression)?
         } else {
-            task::spawn_blocking(move || encode(entry))
+            task::spawn_blocking(move || encode(entry, compression))
                 .await
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??
         };
@@ -264,10 +267,10 @@ async fn open_folder(path: PathBuf, clock: &dyn Clock) -> Result<Folder, OpenSpo
 
 type Encoded = (Vec<u8>, Digest, Arc<Loaded>);
 
-fn encode(entry: Arc<Entry>) -> Result<Encoded, StoreError> {
+fn encode(entry: Arc<Entry>, compression: i32) -> Result<Encoded, StoreError> {
     let unusable = |error: &dyn std::fmt::Display| StoreError::Unavailable(error.to_string());
     let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
-    let contents = Contents::of(&entry.bodies, reply).map_err(|error| unusable(&error))?;
+    let contents = Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
     let frame = frame::encode(&entry, &contents).map_err(|error| unusable(&error))?;
     let digest = Digest::of(&entry, &contents);
     Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))

@@ -182,7 +182,14 @@ async fn find_batches<'e>(
         batches.entry(entry.batch).or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch { number, run: NO_RUN, entry, taken: HashSet::with_capacity(entry.grades.len()), times: None, new: true }
+            Batch {
+                number,
+                run: NO_RUN,
+                entry,
+                taken: HashSet::with_capacity(entry.grades.len()),
+                times: None,
+                new: true,
+            }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
