@@ -31,7 +31,8 @@ async fn hold(engine: &Engine, cases: &[Value]) {
     let items = cases.iter().map(|case| {
         let task = Task::from_json(&case["task"].to_string()).unwrap();
         let completion: Completion = serde_json::from_value(case["completion"].clone()).unwrap();
-        let meta: Meta = serde_json::from_value(case.get("meta").cloned().unwrap_or_else(|| serde_json::json!({}))).unwrap();
+        let meta: Meta =
+            serde_json::from_value(case.get("meta").cloned().unwrap_or_else(|| serde_json::json!({}))).unwrap();
         BatchItem::new(Item { prompt: None, completion, meta }, task)
     });
     let reply = engine.grade(Batch::new("cases", items.collect()), Mode::Whole).await.unwrap();

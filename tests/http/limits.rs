@@ -34,7 +34,11 @@ async fn odd_batches_get_their_documented_answers() {
     let mut statistic = batch([item("1", "1")]);
     statistic["statistics"] = json!(["mean", "mode"]);
     assert_eq!(refusal(statistic.to_string()).await, (422, "unknown_statistic".into(), at("/statistics/1")));
-    let deep = format!(r#"{{"items":[{{"completion":"","task":{{"type":"math","answer":{}1{}}}}}]}}"#, "[".repeat(9_000), "]".repeat(9_000));
+    let deep = format!(
+        r#"{{"items":[{{"completion":"","task":{{"type":"math","answer":{}1{}}}}}]}}"#,
+        "[".repeat(9_000),
+        "]".repeat(9_000)
+    );
     assert_eq!(refusal(deep).await, (422, "too_deep".into(), at("/items/0/task")));
     let not_a_number = r#"{"items":[{"completion":"1","task":{"type":"math","answer":"1"},"meta":{"tokens":1e999}}]}"#;
     assert_eq!(refusal(not_a_number.into()).await.0, 400);

@@ -36,7 +36,11 @@ fn help_is_reviewed() {
     let mut help = String::new();
     for command in ["", "serve", "grade", "graders", "grades", "runs", "replay", "doctor"] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
-        help.push_str(&format!("$ assay {}\n{}\n", arguments.join(" "), text(&assay(folder.path(), &arguments).stdout)));
+        help.push_str(&format!(
+            "$ assay {}\n{}\n",
+            arguments.join(" "),
+            text(&assay(folder.path(), &arguments).stdout)
+        ));
     }
     insta::assert_snapshot!(help);
 }
@@ -48,10 +52,8 @@ fn every_line_has_its_result_in_its_place() {
     let output = assay(folder.path(), &["grade", "items.jsonl", "-o", "results.jsonl", "--jobs", "1"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results = lines(&std::fs::read(folder.path().join("results.jsonl")).unwrap());
-    let words: Vec<_> = results
-        .iter()
-        .map(|result| result["verdict"].as_str().or(result["error"]["code"].as_str()).unwrap())
-        .collect();
+    let words: Vec<_> =
+        results.iter().map(|result| result["verdict"].as_str().or(result["error"]["code"].as_str()).unwrap()).collect();
     assert_eq!(words, ["correct", "malformed_json", "wrong_answer", "invalid_task", "unknown_grader"]);
     assert_eq!((&results[0]["coefficient"], &results[2]["coefficient"]), (&Value::from(0.5), &Value::from(-0.5)));
     assert!(results[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{}", results[1]);
@@ -77,7 +79,8 @@ fn items_come_from_stdin_too() {
 fn a_recorded_file_is_listed_and_replayed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
-    let grade = ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db", "--run", "r", "--step", "4"];
+    let grade =
+        ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db", "--run", "r", "--step", "4"];
     assert!(assay(folder.path(), &grade).status.success());
     let output = assay(folder.path(), &["grades", "--run", "r", "--json"]);
     let grades = lines(&output.stdout);

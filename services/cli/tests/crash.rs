@@ -126,7 +126,8 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
             let mine: Vec<Job> = again.split_off(again.len() - again.len() / (CLIENTS - client));
             let (http, base, answered) = (http.clone(), server.base.clone(), Arc::clone(&answered));
             clients.spawn(async move {
-                let fresh = (0..).map(|n| Job { key: format!("{round}-{client}-{n}"), streamed: (client + n) % 2 == 1 });
+                let fresh =
+                    (0..).map(|n| Job { key: format!("{round}-{client}-{n}"), streamed: (client + n) % 2 == 1 });
                 let mut log = Vec::new();
                 for job in mine.into_iter().chain(fresh) {
                     let (told, complete) = post(&http, &base, &job).await;

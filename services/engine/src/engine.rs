@@ -218,7 +218,7 @@ impl Engine {
     /// Makes the latest wave durable and marks it so; seals the reply with the last one.
     async fn record(&self, plan: &Plan, reply: &mut Reply, run: &Run<'_>, last: bool) -> Option<SealedReply> {
         let store = run.store?;
-        let Some(wave) = reply.pop() else { return None };
+        let wave = reply.pop()?;
         let mut wave = Arc::unwrap_or_clone(wave);
         // Rendered as it will be once it is durable; when it does not get there, nothing rendered is used.
         wave.iter_mut().for_each(|result| result.recorded = true);

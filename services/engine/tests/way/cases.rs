@@ -79,14 +79,16 @@ async fn groups_share_a_baseline_and_failures_do_not_vote() {
         item.group = Some(group.to_owned());
         item
     };
-    let items = vec![grouped("a", "1"), grouped("b", "1"), grouped("a", "0"), grouped("a", "panic"), item("exact", "1", "1")];
+    let items =
+        vec![grouped("a", "1"), grouped("b", "1"), grouped("a", "0"), grouped("a", "panic"), item("exact", "1", "1")];
     let mut batch = batch(items);
     batch.statistics = vec![Statistic::PassAtK];
     let reply = house.engine.grade(batch, Mode::Whole).await.unwrap();
     let coefficients: Vec<_> = reply.results().map(|result| result.coefficient).collect();
     assert_eq!(coefficients, [Some(0.5), None, Some(-0.5), None, None]);
     let groups = reply.groups();
-    let shapes: Vec<_> = groups.iter().map(|group| (group.group.as_deref(), group.n, group.graded, group.mean)).collect();
+    let shapes: Vec<_> =
+        groups.iter().map(|group| (group.group.as_deref(), group.n, group.graded, group.mean)).collect();
     assert_eq!(shapes, [(Some("a"), 3, 2, Some(0.5)), (Some("b"), 1, 1, Some(1.0)), (None, 1, 1, Some(1.0))]);
     assert_eq!(groups[0].statistics["passk"]["1"], 0.5);
 }

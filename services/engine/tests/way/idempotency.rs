@@ -62,9 +62,7 @@ async fn a_client_that_leaves_finds_its_answer() {
     let gate = Arc::new(Notify::new());
     let memory = Memory { gate: Some(Arc::clone(&gate)), ..Memory::default() };
     let house = house_with(memory, Limits { workers: 1, ..Limits::default() });
-    let request = || {
-        house.engine.grade_once(keyed("k", "body"), batch(vec![item("exact", "1", "1")]), Mode::Whole)
-    };
+    let request = || house.engine.grade_once(keyed("k", "body"), batch(vec![item("exact", "1", "1")]), Mode::Whole);
     let left = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
     assert!(left.is_err(), "recording waits at the gate");
     gate.notify_one();
@@ -87,5 +85,8 @@ async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
     let answer = house.engine.grade_once(keyed("k", "body"), items(), Mode::Whole).await.unwrap();
     assert!(matches!(answer, Answer::Fresh(..)));
     let after = house.memory.grades();
-    assert_eq!(before.iter().map(|row| row.grade).collect::<Vec<_>>(), after.iter().map(|row| row.grade).collect::<Vec<_>>());
+    assert_eq!(
+        before.iter().map(|row| row.grade).collect::<Vec<_>>(),
+        after.iter().map(|row| row.grade).collect::<Vec<_>>()
+    );
 }
