@@ -161,6 +161,9 @@ impl Complex {
             let positive = exponent.checked_neg().ok_or(Unknown::TooLarge)?;
             return self.powi(positive, prec)?.recip(prec);
         }
+        if exponent == 0 && self.contains_zero() {
+            return Err(if self.is_zero() { Unknown::Undefined } else { Unknown::Straddles });
+        }
         // Each squaring may double the relative error: as many guard bits as the exponent has.
         let guard = prec + 2 * u64::from(exponent.max(1).ilog2()) + 4;
         let mut square = self.clone();

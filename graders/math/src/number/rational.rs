@@ -162,11 +162,14 @@ impl Rational {
         self.mul(&other.recip()?)
     }
 
-    /// `self ^ exponent`; `None` for `0` to a negative power and for results over `max_bits`.
+    /// `self ^ exponent`; `None` for `0` to a power that is not positive and for results over `max_bits`.
     #[must_use]
     pub fn pow(&self, exponent: i64, max_bits: u64) -> Option<Self> {
         if exponent < 0 {
             return self.recip()?.pow(exponent.checked_neg()?, max_bits);
+        }
+        if self.is_zero() && exponent == 0 {
+            return None;
         }
         if self.is_zero() || self.num.magnitude().is_one() && self.is_integer() {
             let odd = exponent % 2 == 1;

@@ -120,13 +120,13 @@ impl Field {
         power
     }
 
-    /// `a ^ exponent`; `None` at a pole.
+    /// `a ^ exponent`; `None` at a pole and for `0 ^ 0`.
     pub(crate) fn pow(self, a: Residue, exponent: &BigInt) -> Option<Residue> {
         if exponent.sign() == num_bigint::Sign::Minus {
             return self.pow(self.recip(a)?, &-exponent);
         }
         if a.num == 0 {
-            return Some(if exponent.sign() == num_bigint::Sign::NoSign { Residue { num: 1, den: 1 } } else { a });
+            return (exponent.sign() == num_bigint::Sign::Plus).then_some(a);
         }
         Some(Residue {
             num: self.pow_raw(a.num, exponent),

@@ -511,7 +511,7 @@ fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
             }
         }
         Expr::Symbol(name) if &*name == "C" && is_binomial(input) => {
-            let (rest, top) = exponent(input.skip(1))?;
+            let (rest, top) = call::argument(input.skip(1))?;
             Ok((rest, Expr::Apply("C_".into(), vec![top])))
         }
         Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {

@@ -99,6 +99,10 @@ pub(crate) fn with_repetend<'t, 'a>(input: Tokens<'t, 'a>, text: &'a str, point:
                     return unread();
                 }
             }
+            // Nothing comes after digits without end.
+            if matches!(tail.first(), Some(Kind::Number { .. })) {
+                return unread();
+            }
             match repeated(&value, places, &repetend) {
                 Some(value) => Ok((tail, value)),
                 None => unread(),

@@ -245,7 +245,7 @@ fn parse(text: &str) -> Option<(Dimensions, Rational)> {
                 any = true;
                 rest = rest.get(len..)?;
                 let mut power = raised.take().unwrap_or(1);
-                let after = rest.trim_start();
+                let after = rest.trim_start_matches([' ', '}']);
                 if let Some(exponent) = after.strip_prefix('^') {
                     let exponent = exponent.trim_start_matches(['{', ' ']);
                     let end = exponent.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(exponent.len());
