@@ -227,6 +227,25 @@ async fn main() {
     println!("until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)", recording as f64 / grades);
     println!("all in, µs a grade           {:>12.2}  (processor)", all_in as f64 / grades);
     println!("a batch waits, ms            {:>12.2}", waiting.as_secs_f64() * 1e3 / batches as f64);
+    let store = DurableStore::open(&options, clock.clone()).await.expect("a store");
+    let text = |text: &str| Some(text.to_owned());
+    let all = GradeFilter::default;
+    for (name, filter) in [
+        ("all", all()),
+        ("run", GradeFilter { run: text("qwen3-0.6b-math"), ..all() }),
+        ("run and step", GradeFilter { run: text("qwen3-0.6b-math"), step: Some(batches / 2), ..all() }),
+        ("grader", GradeFilter { grader: text("math"), ..all() }),
+        ("verdict", GradeFilter { verdict: text("correct"), ..all() }),
+        ("verdict, absent", GradeFilter { verdict: text("no_answer"), ..all() }),
+        ("run and verdict", GradeFilter { run: text("qwen3-0.6b-math"), verdict: text("correct"), ..all() }),
+        ("item", GradeFilter { item: text("s0-p1-1"), ..all() }),
+    ] {
+        let started = clock.monotonic();
+        let page = store.grades(&filter, None, 100).await.expect("a page");
+        let took = (clock.monotonic() - started).as_secs_f64() * 1e3;
+        println!("list by {name:<20} {took:>12.2} ms, {} rows", page.grades.len());
+    }
+    store.close().await.expect("closed");
     let size = std::fs::metadata(&path).map_or(0, |file| file.len());
     println!("database, bytes a grade      {:>12.0}", size as f64 / grades);
 }

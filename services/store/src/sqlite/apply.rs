@@ -85,7 +85,9 @@ struct Batch<'e> {
     number: i64,
     run: i64,
     entry: &'e Entry,
-    /// Positions that are there, where the batch was there before or comes in several entries.
+    /// Whether the batch was there before or comes in several entries. An entry alone never repeats a position.
+    may_repeat: bool,
+    /// Positions that are there, kept only if they may repeat.
     taken: HashSet<u32>,
     /// Earliest and latest time of its new grades.
     times: Option<(i64, i64)>,
@@ -119,7 +121,7 @@ pub(super) async fn apply(
             continue;
         };
         for grade in &entry.grades {
-            if !batch.taken.insert(grade.position) {
+            if batch.may_repeat && !batch.taken.insert(grade.position) {
                 continue;
             }
             let kind = kinds.index(grade);
@@ -179,17 +181,11 @@ async fn find_batches<'e>(
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
-        batches.entry(entry.batch).or_insert_with(|| {
+        let known = batches.entry(entry.batch).and_modify(|batch: &mut Batch<'_>| batch.may_repeat = true);
+        known.or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch {
-                number,
-                run: NO_RUN,
-                entry,
-                taken: HashSet::with_capacity(entry.grades.len()),
-                times: None,
-                new: true,
-            }
+            Batch { number, run: NO_RUN, entry, may_repeat: false, taken: HashSet::new(), times: None, new: true }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
@@ -203,6 +199,7 @@ async fn find_batches<'e>(
         if let Some(batch) = batches.get_mut(&batch_id(row.try_get(1)?, "batches")?) {
             batch.number = number;
             batch.new = false;
+            batch.may_repeat = true;
             batch.taken.extend(keys.into_iter().map(position));
         }
     }

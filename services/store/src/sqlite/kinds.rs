@@ -53,6 +53,10 @@ impl<'g> Kinds<'g> {
             deterministic: grade.deterministic,
             cached: grade.cached,
         };
+        // Most batches have two or three kinds, and comparing is cheaper than hashing five texts.
+        if let Some(place) = self.list.iter().take(4).position(|known| *known == kind) {
+            return place;
+        }
         *self.places.entry(kind).or_insert_with(|| {
             self.list.push(kind);
             self.list.len() - 1
