@@ -7,6 +7,9 @@ use crate::options::Options;
 use crate::parse;
 use crate::tree::Expr;
 
+/// About how much of a normal form is kept for evidence, in bytes.
+const MAX_SHOWN: usize = 500;
+
 /// What a comparison found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
@@ -46,6 +49,13 @@ fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.trim().trim_end_matches(['.', ' ']);
     while let Some(c) = rest.chars().next() {
+        if c != '\\' {
+            if !matches!(c, '$' | '\n' | '\r' | '\t') {
+                kept.push(c);
+            }
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            continue;
+        }
         let skip = ["\\left", "\\right", "\\,", "\\!", "\\;"].iter().find(|noise| {
             rest.strip_prefix(**noise)
                 .is_some_and(|after| noise.len() == 2 || !after.starts_with(|c: char| c.is_ascii_alphabetic()))
@@ -54,10 +64,8 @@ fn plain(text: &str) -> String {
             rest = rest.get(noise.len()..).unwrap_or_default();
             continue;
         }
-        if !matches!(c, '$' | '\n' | '\r' | '\t') {
-            kept.push(c);
-        }
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        kept.push(c);
+        rest = rest.get(1..).unwrap_or_default();
     }
     kept.trim().to_owned()
 }
@@ -116,8 +124,8 @@ impl Gold {
                 equal,
                 rule: cx.rule(),
                 steps: budget.used(),
-                gold_normal: self.readings.first().map(Expr::to_string),
-                answer_normal: Some(normal.to_string()),
+                gold_normal: self.readings.first().map(|gold| gold.shown(MAX_SHOWN)),
+                answer_normal: Some(normal.shown(MAX_SHOWN)),
             },
             Err(Exhausted) => finished(false, Rule::Budget, budget.used()),
         }

@@ -5,9 +5,6 @@ use assay_core::extraction::Extracted;
 
 use crate::compare::Comparison;
 
-/// Longest normal form shown, in characters.
-const MAX_NORMAL: usize = 500;
-
 /// The evidence of one comparison.
 pub(crate) fn of(extracted: &Extracted<'_>, gold: &str, comparison: &Comparison) -> Evidence {
     let mut evidence = Evidence::new()
@@ -19,8 +16,7 @@ pub(crate) fn of(extracted: &Extracted<'_>, gold: &str, comparison: &Comparison)
         .value("steps", comparison.steps);
     for (name, normal) in [("gold_normal", &comparison.gold_normal), ("answer_normal", &comparison.answer_normal)] {
         if let Some(normal) = normal {
-            let end = normal.char_indices().nth(MAX_NORMAL).map_or(normal.len(), |(end, _)| end);
-            evidence = evidence.text(name, normal.get(..end).unwrap_or(normal));
+            evidence = evidence.text(name, normal);
         }
     }
     evidence

@@ -268,6 +268,29 @@ impl Expr {
         self.as_number().and_then(Rational::to_i64) == Some(value)
     }
 
+    /// Its rendering, cut after about `limit` bytes: the cost is that of what is shown.
+    #[must_use]
+    pub fn shown(&self, limit: usize) -> String {
+        struct Limited {
+            text: String,
+            limit: usize,
+        }
+        impl fmt::Write for Limited {
+            fn write_str(&mut self, part: &str) -> fmt::Result {
+                if self.text.len() >= self.limit {
+                    return Err(fmt::Error);
+                }
+                self.text.push_str(part);
+                Ok(())
+            }
+        }
+        let mut out = Limited { text: String::new(), limit };
+        if fmt::write(&mut out, format_args!("{self}")).is_err() {
+            out.text.push('…');
+        }
+        out.text
+    }
+
     /// The parts directly below.
     pub fn children(&self) -> Vec<&Expr> {
         match self {

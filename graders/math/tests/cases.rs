@@ -23,8 +23,8 @@ struct Case {
 fn verdict(case: &Case) -> String {
     let table = GraderTable::new(Vec::new());
     let cx = PrepareContext::new(&table);
-    let task = Task::from_raw(&case.task).unwrap();
-    MathGrader.check(&task, &cx).unwrap();
+    let task = Task::from_raw(&case.task).expect("a task");
+    MathGrader.check(&task, &cx).expect("a well-shaped task");
     let prepared = match MathGrader.prepare(&task, &cx) {
         Ok(prepared) => prepared,
         Err(unprepared) => return Outcome::from(unprepared).word().to_owned(),

@@ -14,11 +14,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     match (gold, answer) {
         (Expr::List(a), Expr::List(b)) => lists(gold, a, answer, b, cx),
         (Expr::List(a), Expr::Set(b)) | (Expr::Set(b), Expr::List(a)) => {
-            if matches!(gold, Expr::List(_)) {
-                values_in_any_order(a, b, cx)
-            } else {
-                values_in_any_order(b, a, cx)
-            }
+            // `x = 1, x = 2` are values of x.
+            let a = if labels_of(a) == Labels::One { unlabelled(a) } else { a.clone() };
+            if matches!(gold, Expr::List(_)) { values_in_any_order(&a, b, cx) } else { values_in_any_order(b, &a, cx) }
         }
         (Expr::Set(a), Expr::Set(b)) => {
             let (a, b) = (distinct(a, cx)?, distinct(b, cx)?);

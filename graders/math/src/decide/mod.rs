@@ -71,6 +71,16 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     Ok(match expr {
         Expr::Chain(sides, relations) => {
             let sides = all(sides)?;
+            // `x ∈ {1, 2}` gives a statement for each member.
+            if let ([name @ Expr::Symbol(_), Expr::Set(members)], [Relation::In]) =
+                (sides.as_slice(), relations.as_slice())
+            {
+                let statement = |member: &Expr| Expr::Chain(vec![name.clone(), member.clone()], vec![Relation::Equal]);
+                return Ok(match members.as_slice() {
+                    [one] => statement(one),
+                    all => Expr::List(all.iter().map(statement).collect()),
+                });
+            }
             // `x = 1 ± 2` and `a = 4, -8` give one statement for each value.
             if let (Some((Expr::List(values), names)), true) =
                 (sides.split_last(), relations.iter().all(|relation| *relation == Relation::Equal))

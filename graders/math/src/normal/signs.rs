@@ -1,6 +1,7 @@
 //! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together; components of a tuple are
 //! independent.
 
+use std::borrow::Cow;
 use std::ops::Neg as _;
 
 use crate::tree::Expr;
@@ -25,17 +26,17 @@ fn chosen(expr: &Expr, upper: bool) -> Expr {
 
 fn values(expr: &Expr) -> Vec<Expr> {
     match expanded(expr) {
-        Expr::List(items) if has_signs(expr) => items,
-        other => vec![other],
+        Cow::Owned(Expr::List(items)) => items,
+        other => vec![other.into_owned()],
     }
 }
 
 /// The tree without plus-minus signs.
-pub(crate) fn expanded(expr: &Expr) -> Expr {
+pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
     if !has_signs(expr) {
-        return expr.clone();
+        return Cow::Borrowed(expr);
     }
-    match expr {
+    Cow::Owned(match expr {
         Expr::List(items) => Expr::List(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         Expr::Set(items) => Expr::Set(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         Expr::Bracket(open, items, close) => {
@@ -57,5 +58,5 @@ pub(crate) fn expanded(expr: &Expr) -> Expr {
             Expr::List(tuples.into_iter().map(|tuple| Expr::Bracket(*open, tuple, *close)).collect())
         }
         other => Expr::List(vec![chosen(other, true), chosen(other, false)]),
-    }
+    })
 }

@@ -59,6 +59,12 @@ impl Ball {
         if value.is_integer() {
             return Self::integer(value.num().clone()).rounded(prec);
         }
+        // Halves, quarters and their kind are exact, so that what cancels at a point cancels to 0.
+        let twos = value.den().trailing_zeros().unwrap_or(0);
+        if twos + 1 == value.den().bits() {
+            let exp = -i64::try_from(twos).map_err(|_| Unknown::TooLarge)?;
+            return Self::dyadic(value.num().clone(), exp).rounded(prec);
+        }
         let shift = prec + 2 + value.den().bits().saturating_sub(value.num().bits());
         let mid = (value.num() << shift) / value.den();
         let exp = -i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;

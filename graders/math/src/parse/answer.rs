@@ -7,7 +7,7 @@ use super::expression::statement;
 use super::names;
 use super::text;
 use super::token::{Kind, Token, Tokens};
-use crate::tree::{Expr, Relation, SetOp};
+use crate::tree::{End, Expr, Relation, SetOp};
 
 /// How two pieces are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +157,18 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         return items.pop();
     }
     let joins = joins.get(..items.len() - 1).unwrap_or(joins);
+    // `x = kπ, k ∈ ℤ`
+    let domain = |item: &Expr| {
+        matches!(item, Expr::Chain(sides, relations) if relations == &[Relation::In]
+            && matches!(sides.last(), Some(Expr::Named(_))))
+    };
+    if items.last().is_some_and(domain)
+        && !items.first().is_some_and(domain)
+        && let Some(condition) = items.pop()
+    {
+        let rest = joined(items, joins)?;
+        return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
+    }
     let describes_set = |item: &Expr| match item {
         Expr::Chain(_, relations) => relations
             .iter()
@@ -185,7 +197,9 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     }
     // `p = 5, q = 2; p = 7, q = 2`: commas within, a stronger separator between.
     let strong = |join: &Join| *join != Join::Comma;
-    if joins.iter().any(strong) && !joins.iter().all(strong) && items.iter().all(is_equation) {
+    let equations = items.iter().all(is_equation);
+    let grouped = equations || joins.iter().all(|join| matches!(join, Join::Comma | Join::Semicolon));
+    if joins.iter().any(strong) && !joins.iter().all(strong) && grouped {
         let mut groups: Vec<Vec<Expr>> = vec![Vec::new()];
         for (at, item) in items.iter().enumerate() {
             if at > 0 && joins.get(at - 1).is_some_and(strong) {
@@ -197,7 +211,9 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         }
         let width = groups.first().map_or(0, Vec::len);
         if width > 1 && groups.iter().all(|group| group.len() == width) {
-            return Some(Expr::List(groups.into_iter().map(Expr::List).collect()));
+            let tuple =
+                |group| if equations { Expr::List(group) } else { Expr::Bracket(End::Round, group, End::Round) };
+            return Some(Expr::List(groups.into_iter().map(tuple).collect()));
         }
     }
     // `a = 4, -8, -10` are values of a; lists in a list are one list.
@@ -232,6 +248,10 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     if is_prose(piece) || begins_sentence(piece) {
         return words(piece, source);
     }
+    if let Some((value, condition)) = bracketed_condition(piece) {
+        let value = element(value, source)?;
+        return Some(Expr::Where(Box::new(value), text::comparable(condition.text(source)).into()));
+    }
     // `\forall x > 0, …` and `\text{only } x = 0`
     let (start, lead) = leading_words(piece);
     let value = match statement(start) {
@@ -261,6 +281,21 @@ fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     }
     let long = |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
     unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
+}
+
+/// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and what is inside.
+fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
+    let run = piece.run();
+    if !matches!(run.last()?.kind, Kind::Close(_)) {
+        return None;
+    }
+    let open = run.iter().rposition(|token| matches!(token.kind, Kind::Open(_)))?;
+    let inside = run.get(open + 1..run.len() - 1)?;
+    let member = inside.iter().any(|token| token.kind == Kind::Relation(Relation::In));
+    let closes = inside.iter().any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
+    let round = matches!(run.get(open)?.kind, Kind::Open(super::token::Shape::End(_)));
+    (open > 0 && member && !closes && round)
+        .then(|| (nom::Input::take(&piece, open), nom::Input::take(&piece.skip(open + 1), inside.len())))
 }
 
 /// Skips words that introduce a statement and change nothing.
@@ -402,7 +437,6 @@ fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
 /// `(B) Alina`, `B. Alina`, `B) Alina`, `B Alina`.
 fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     use super::token::Shape;
-    use crate::tree::End;
     let is_letter = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
             word.chars().next().filter(char::is_ascii_uppercase)

@@ -125,7 +125,13 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         };
         let (after, next) = ratio(rest.skip(1))?;
         rest = after;
-        all = match all {
+        // `{1, 2} \cap {2, 3}`: between sets unescaped braces are those of sets.
+        let as_set = |side: Expr| match side {
+            Expr::List(items) => Expr::Set(items),
+            other => other,
+        };
+        let (next, before) = (as_set(next), as_set(all));
+        all = match before {
             Expr::SetOp(own, mut items) if own == op => {
                 items.push(next);
                 Expr::SetOp(op, items)
@@ -421,6 +427,12 @@ fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
             }
             _ => {}
         }
+    }
+    // `x \to 3^+`
+    if matches!(rest.first(), Some(Kind::Plus | Kind::Minus))
+        && matches!(rest.kind(1), None | Some(Kind::Close(Shape::Group)))
+    {
+        return Ok((rest.skip(1), base));
     }
     let (rest, exponent) = exponent(rest)?;
     if matches!(exponent, Expr::Text(_)) {

@@ -234,6 +234,10 @@ impl<'a> Lexer<'a> {
             "{,}", "{, }", " {, }", " {,} ", ",\\!", "\\!,", "{,\\!}", "\\,", "\\;", "\\ ", "\u{a0}", "\u{202f}",
             "\u{2009}", ",", " ",
         ];
+        let next = rest.as_bytes().get(len);
+        if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ') || !next.is_ascii()) {
+            return len;
+        }
         for separator in SEPARATORS {
             let plain = *separator == ",";
             if plain && (self.commas != Commas::Thousands || self.bracket_depth > 0) {

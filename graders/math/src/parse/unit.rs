@@ -180,6 +180,10 @@ fn lookup(word: &str) -> Option<(Dimensions, Rational)> {
 
 /// What a text after a number measures: `km/h`, `cm^2`, `square inches`, `kg m s^{-2}`, or words.
 pub(crate) fn measure(text: &str) -> Measure {
+    // Elsewhere a dollar sign only delimits mathematics.
+    if text.trim() == "$" {
+        return Measure::Unit(DOLLAR, Rational::small(1));
+    }
     parse(text).map_or_else(
         || Measure::Words(super::text::comparable(text)),
         |(dimensions, scale)| Measure::Unit(dimensions, scale),
