@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
 CARGO ?= cargo
 ARGS ?=
 
-.PHONY: help serve build test fmt clippy docs unit load crash
+.PHONY: help serve build test fmt clippy docs unit load crash start
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -37,3 +37,6 @@ load: ## time batches over HTTP beside the same batches in-process; ARGS as in `
 
 crash: ## kill -9 a loaded server ten times and compare what clients were told with what is stored
 	$(CARGO) test --locked --package assay --test crash -- --nocapture
+
+start: build ## time from exec to the first answer, and idle memory
+	python3 tests/load/start.py "$(CARGO_TARGET_DIR)/debug/assay"

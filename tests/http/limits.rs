@@ -41,7 +41,7 @@ async fn odd_batches_get_their_documented_answers() {
     );
     assert_eq!(refusal(deep).await, (422, "too_deep".into(), at("/items/0/task")));
     let not_a_number = r#"{"items":[{"completion":"1","task":{"type":"math","answer":"1"},"meta":{"tokens":1e999}}]}"#;
-    assert_eq!(refusal(not_a_number.into()).await.0, 400);
+    assert_eq!(refusal(not_a_number.into()).await.0, 422);
     still_up(&service).await;
 }
 

@@ -1,5 +1,7 @@
 //! The command line, as it is typed.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

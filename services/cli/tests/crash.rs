@@ -3,6 +3,9 @@
 //! Clients post batches under idempotency keys, whole and streamed. The server is killed once a number of batches has
 //! been answered, with others in flight, started again on the same record, and every unanswered batch is posted again.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+#![expect(clippy::print_stdout, reason = "the figures are what the command is run for")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
