@@ -9,7 +9,8 @@ use assay_wire::grades::{ReplayBody, VerdictThen};
 use assay_wire::reply::{ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine};
 
 /// The reply as one JSON object.
-pub(crate) fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
+#[must_use]
+pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let (groups, channels) = (reply.groups(), reply.channels());
     let body = GradeReply {
         batch: reply.id().to_string(),

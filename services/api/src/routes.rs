@@ -79,7 +79,6 @@ async fn problem_for_encoding(response: Response) -> Response {
     response
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the layer's handler takes the payload by value")]
 fn panicked(_payload: Box<dyn Any + Send>) -> Response {
     let message = "the service panicked on this request; report it with the request";
     ApiError::new(ErrorCode::Internal, message).into_response()
