@@ -20,6 +20,8 @@ pub(crate) enum DatabaseError {
     Driver(#[from] sqlx::Error),
     #[error("{table}.{column}: {reason}")]
     Row { table: &'static str, column: &'static str, reason: String },
+    #[error("an entry cannot be read back from the spool: {0}")]
+    Spool(std::io::Error),
     #[error(transparent)]
     Content(#[from] BadContent),
 }
@@ -30,6 +32,7 @@ impl From<DatabaseError> for StoreError {
             DatabaseError::Driver(error) => Self::Unavailable(format!(
                 "the database does not answer ({error}): check its disk and who has it locked"
             )),
+            DatabaseError::Spool(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),
         }
     }

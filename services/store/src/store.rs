@@ -11,7 +11,7 @@ use std::time::Duration;
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
 use crate::database::{Database, DatabaseError};
@@ -62,6 +62,8 @@ pub struct DurableStore {
     folder: Option<Arc<Folder>>,
     clock: Arc<dyn Clock>,
     compression: i32,
+    /// One for each core: more threads would compress no faster and hold a context of zstd each.
+    encoders: Semaphore,
     close_timeout: Duration,
     closed: AtomicBool,
     running: Mutex<Running>,
@@ -126,6 +128,7 @@ impl DurableStore {
             folder,
             clock,
             compression: options.compression,
+            encoders: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             close_timeout: options.close_timeout,
             closed: AtomicBool::new(false),
             running: Mutex::new(Running {
@@ -159,6 +162,8 @@ impl DurableStore {
         let (frame, digest, loaded) = if size < WORTH_A_THREAD {
             encode(entry, compression)?
         } else {
+            // The semaphore is never closed; without a permit the entry is compressed all the same.
+            let _permit = self.encoders.acquire().await.ok();
             task::spawn_blocking(move || encode(entry, compression))
                 .await
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??

@@ -68,11 +68,17 @@ impl Loaded {
 
     pub(crate) fn from_frame(bytes: &[u8]) -> io::Result<Self> {
         if frame::measure(bytes) != Some(bytes.len()) {
-            return Err(io::Error::other("a frame of the spool is damaged"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame of the spool is damaged"));
         }
-        let (entry, contents) = frame::decode(bytes).map_err(io::Error::other)?;
+        let (entry, contents) =
+            frame::decode(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(Self::new(Arc::new(entry), contents))
     }
+}
+
+/// Whether reading a frame back failed because of what is there, not because it could not be read.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }
 
 /// The task that applies.
@@ -137,6 +143,8 @@ impl Writer {
         for item in items {
             match item.load().await {
                 Ok(loaded) => entries.push((item.end, loaded)),
+                // Only damage is skipped; a disk that does not answer is asked again.
+                Err(error) if !is_damage(&error) => return Err(DatabaseError::Spool(error)),
                 Err(error) => {
                     tracing::error!(%error, segment = item.start.segment, byte = item.start.byte, "a frame of the spool is skipped");
                 }

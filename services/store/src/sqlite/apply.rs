@@ -7,17 +7,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
-use assay_core::record::{BodyKind, Entry, GradeRecord};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
+use assay_core::record::{Entry, GradeRecord};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
 
-use super::insert::{Insert, Values, list};
+use super::contents::{insert_bodies, upsert_claims};
+use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
-use crate::CLAIM_LIFETIME_US;
 use crate::database::{Applicable, DatabaseError};
-use crate::packs::{Pack, PackedBody};
 use crate::spool::Position;
 use crate::totals::{Rollup, RunTotals};
 use crate::writer::Loaded;
@@ -55,30 +54,9 @@ const INSERT_BATCHES: Insert = Insert {
 
 const INSERT_FACETS: Insert = Insert { into: "insert or ignore into facets (facet, run, batch)", columns: 3, then: "" };
 
-const INSERT_BODIES: Insert =
-    Insert { into: "insert or ignore into bodies (hash, kind, pack, start, size)", columns: 5, then: "" };
-
-const INSERT_PACKS: Insert = Insert { into: "insert into packs (no, codec, size, content)", columns: 4, then: "" };
-
-const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, codec, size, reply) \
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     on conflict (caller, key) do update set \
-         media = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then media else excluded.media end, \
-         codec = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then codec else excluded.codec end, \
-         size = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then size else excluded.size end, \
-         reply = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then reply else excluded.reply end, \
-         request = excluded.request, batch = excluded.batch, time_us = excluded.time_us";
-
 /// How a run is written where none was sent, and in `facets` where any is meant.
 const NO_RUN: i64 = 0;
 const ANY_RUN: i64 = 0;
-
-/// Ids of one lookup.
-const LOOKUP: usize = 64;
 
 /// A batch as this transaction knows it.
 struct Batch<'e> {
@@ -206,26 +184,6 @@ async fn find_batches<'e>(
     Ok(batches)
 }
 
-/// The rows whose key is one of `keys`. `select` ends in `in`.
-async fn look_up(
-    connection: &mut SqliteConnection,
-    select: &str,
-    keys: &[Vec<u8>],
-) -> Result<Vec<SqliteRow>, DatabaseError> {
-    let mut found = Vec::new();
-    // Always the same number of places, unused ones null: one prepared statement serves every length.
-    let sql: Arc<str> = format!("{select} ({})", list(LOOKUP)).into();
-    for chunk in keys.chunks(LOOKUP) {
-        let mut values = Values::with_room(LOOKUP);
-        for key in chunk {
-            values.add(key.as_slice());
-        }
-        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?).fetch_all(&mut *connection).await?;
-        found.extend(rows);
-    }
-    Ok(found)
-}
-
 async fn upsert_runs<'e>(
     connection: &mut SqliteConnection,
     runs: &BTreeMap<&'e Arc<str>, RunTotals>,
@@ -330,79 +288,6 @@ async fn upsert_rollups(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> 
                 .add_count(sums.grade_us)
                 .add_count(sums.queue_us);
         })
-        .await?;
-    Ok(())
-}
-
-/// Inserts the bodies that are not there, and the packs that hold at least one of them.
-async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&Loaded]) -> Result<(), DatabaseError> {
-    let first: i64 =
-        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs").fetch_one(&mut *connection).await?;
-    let packs: Vec<(i64, &Pack)> = (first..).zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs)).collect();
-    let bodies: Vec<(i64, &PackedBody)> =
-        packs.iter().flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body))).collect();
-    let written = INSERT_BODIES
-        .run(connection, &bodies, |values, (pack, body)| {
-            let kind = match body.kind {
-                BodyKind::Text => 0,
-                BodyKind::Messages => 1,
-                BodyKind::Task => 2,
-            };
-            values
-                .add(&body.hash.as_bytes()[..])
-                .add(kind)
-                .add(*pack)
-                .add(i64::from(body.start))
-                .add(i64::from(body.size));
-        })
-        .await?;
-    let needed = if written == bodies.len() as u64 {
-        packs
-    } else {
-        let hashes: Vec<Vec<u8>> = bodies.iter().map(|(_, body)| body.hash.as_bytes().to_vec()).collect();
-        let select = "select pack from bodies where hash in";
-        let used: HashSet<i64> =
-            look_up(connection, select, &hashes).await?.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-        packs.into_iter().filter(|(number, _)| used.contains(number)).collect()
-    };
-    INSERT_PACKS
-        .run(connection, &needed, |values, (number, pack)| {
-            values
-                .add(*number)
-                .add(pack.squeezed.codec.number())
-                .add(i64::from(pack.squeezed.size))
-                .add(pack.squeezed.content.as_slice());
-        })
-        .await?;
-    Ok(())
-}
-
-async fn upsert_claims(
-    connection: &mut SqliteConnection,
-    loaded: &[&Loaded],
-    now_us: i64,
-) -> Result<(), DatabaseError> {
-    for loaded in loaded {
-        let Some(claim) = &loaded.entry.claim else {
-            continue;
-        };
-        let reply = claim.reply.as_ref().zip(loaded.contents.reply.as_ref());
-        let mut values = Values::with_room(9);
-        values
-            .add(claim.key.caller.clone())
-            .add(claim.key.key.as_str())
-            .add(&claim.request.as_bytes()[..])
-            .add(id_bytes(claim.batch))
-            .add(claim.time_us)
-            .add(reply.map(|(reply, _)| reply.media.as_str()))
-            .add(reply.map(|(_, content)| content.codec.number()))
-            .add(reply.map(|(_, content)| i64::from(content.size)))
-            .add(reply.map(|(_, content)| content.content.as_slice()));
-        sqlx::query_with(UPSERT_CLAIM, values.finish()?).execute(&mut *connection).await?;
-    }
-    sqlx::query("delete from idempotency where time_us <= ?")
-        .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))
-        .execute(connection)
         .await?;
     Ok(())
 }

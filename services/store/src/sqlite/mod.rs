@@ -11,6 +11,7 @@
 //! one more sync for each transaction, on the disk whose syncs the replies wait for.
 
 mod apply;
+mod contents;
 mod insert;
 mod kinds;
 mod query;
