@@ -2,16 +2,16 @@
 //!
 //! Splits at the separators outside all brackets, parses each piece once, and falls back to words where mathematics fails.
 
-use super::call;
 use super::expression::statement;
-use super::names;
+use super::marked::{choice, time};
+use super::prose::{begins_sentence, is_prose, words};
 use super::text;
 use super::token::{Kind, Token, Tokens};
 use crate::tree::{End, Expr, Relation, SetOp};
 
 /// How two pieces are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Join {
+pub(crate) enum Join {
     Comma,
     Semicolon,
     And,
@@ -66,7 +66,7 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
 }
 
 /// Without separators, stops and layout at either end.
-fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
+pub(crate) fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
     let noise = |kind: Option<Kind<'_>>| {
         matches!(
             kind,
@@ -90,7 +90,7 @@ fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
     nom::Input::take(&rest, len)
 }
 
-fn connective(token: &Token<'_>) -> Option<Join> {
+pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
     let word = match token.kind {
         Kind::Comma => return Some(Join::Comma),
         Kind::Semicolon | Kind::Newline => return Some(Join::Semicolon),
@@ -266,23 +266,6 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     Some(value)
 }
 
-/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
-fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
-    let unknown = |kind: Option<Kind<'_>>| match kind {
-        Some(Kind::Word(word)) => {
-            word.chars().count() > 1 && names::function_name(word).is_none() && names::value(word).is_none()
-        }
-        _ => false,
-    };
-    if let Some(Kind::Word(word)) = piece.first()
-        && call::is_function_word(word)
-    {
-        return true;
-    }
-    let long = |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
-    unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
-}
-
 /// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and what is inside.
 fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
     let run = piece.run();
@@ -387,134 +370,6 @@ fn with_unit(value: Expr, unit: &str) -> Expr {
         }
         other => Expr::Quantity(Box::new(other), unit.into()),
     }
-}
-
-/// Whether a piece is nothing but words.
-fn is_prose(piece: Tokens<'_, '_>) -> bool {
-    let mut words = 0;
-    for token in piece.run() {
-        match token.kind {
-            Kind::Word(word) => {
-                if names::function_name(word).is_some() && word.len() > 2
-                    || names::value(word).is_some()
-                    || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
-                {
-                    return false;
-                }
-                words += usize::from(word.chars().count() > 1 || !word.is_ascii());
-            }
-            Kind::Text(_) => words += 1,
-            Kind::Styled(_) | Kind::Stray(_) | Kind::Minus | Kind::Prime | Kind::Bang | Kind::Colon | Kind::Newline => {
-            }
-            _ => return false,
-        }
-    }
-    // Single letters among short words are factors: `2 xy` has a number, `xy z` has none.
-    let all_short = piece.run().iter().all(|token| match token.kind {
-        Kind::Word(word) => word.len() <= 3 && call::is_product(word),
-        _ => false,
-    });
-    words > 0 && !(all_short && piece.run().len() > 1)
-}
-
-/// A piece as words, if it has any.
-fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
-    if let (Some(Kind::Word(word)), 1) = (piece.first(), piece.run().len()) {
-        return Some(Expr::Word(word.into()));
-    }
-    let has_words = piece.run().iter().any(|token| match token.kind {
-        Kind::Word(word) => word.chars().count() > 2 || !word.is_ascii(),
-        Kind::Text(_) => true,
-        _ => false,
-    });
-    if !has_words {
-        return None;
-    }
-    let plain = text::comparable(piece.text(source));
-    (!plain.is_empty()).then(|| Expr::Text(plain.into()))
-}
-
-/// `(B) Alina`, `B. Alina`, `B) Alina`, `B Alina`.
-fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
-    use super::token::Shape;
-    let is_letter = |kind: Option<Kind<'_>>| match kind {
-        Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
-            word.chars().next().filter(char::is_ascii_uppercase)
-        }
-        _ => None,
-    };
-    let round = Shape::End(End::Round);
-    let (letter, width) = match (tokens.first(), is_letter(tokens.kind(1)), tokens.kind(2)) {
-        (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => (letter, 3),
-        _ => {
-            let letter = is_letter(tokens.first())?;
-            match tokens.kind(1)? {
-                Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) => (letter, 2),
-                // `A stopped clock` is no choice: the text of an option after a bare letter is a name.
-                Kind::Word(word)
-                    if word.len() > 2
-                        && word.starts_with(|c: char| c.is_ascii_uppercase())
-                        && is_prose(tokens.skip(1))
-                        && connective(tokens.run().get(1)?).is_none() =>
-                {
-                    (letter, 1)
-                }
-                _ => return None,
-            }
-        }
-    };
-    let rest = trimmed(tokens.skip(width));
-    if rest.is_empty() {
-        return Some(Expr::Choice(letter, "".into()));
-    }
-    // `(A)(B)` or `(A) + 1` are no choices with a text.
-    let text_like = width == 2
-        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced();
-    text_like.then(|| Expr::Choice(letter, text::comparable(rest.text(source)).into()))
-}
-
-/// `20:34`, `8:34:00`, `08:34 p.m.`
-fn time(tokens: Tokens<'_, '_>) -> Option<Expr> {
-    let number = |kind: Option<Kind<'_>>| match kind {
-        Some(Kind::Number { text, point: None }) if text.len() <= 2 => {
-            text.parse::<u32>().ok().map(|value| (value, text.len()))
-        }
-        _ => None,
-    };
-    let (mut hours, _) = number(tokens.first())?;
-    if tokens.kind(1) != Some(Kind::Colon) {
-        return None;
-    }
-    let (minutes, two) = number(tokens.kind(2))?;
-    if two != 2 {
-        return None;
-    }
-    let mut rest = tokens.skip(3);
-    let mut seconds = 0;
-    if rest.first() == Some(Kind::Colon) {
-        let (value, two) = number(rest.kind(1))?;
-        if two != 2 {
-            return None;
-        }
-        seconds = value;
-        rest = rest.skip(2);
-    }
-    let mut half = String::new();
-    for token in rest.run().iter().take(5) {
-        match token.kind {
-            Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => half.push_str(text),
-            Kind::Stray('.') => {}
-            _ => return None,
-        }
-    }
-    half.retain(|c| c.is_ascii_alphabetic());
-    match half.to_lowercase().as_str() {
-        "" => {}
-        "am" if (1..=12).contains(&hours) => hours %= 12,
-        "pm" if (1..=12).contains(&hours) => hours = hours % 12 + 12,
-        _ => return None,
-    }
-    (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use super::bracket;
 use super::call;
 use super::literal;
 use super::names;
+use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
-use crate::tree::{Constant, End, Expr, Function, Name, Relation};
+use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// The tokens do not say anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +158,7 @@ fn ratio<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 
 /// A sign before a term.
 #[derive(Clone, Copy, PartialEq)]
-enum Sign {
+pub(crate) enum Sign {
     Plus,
     Minus,
     PlusMinus,
@@ -174,7 +175,7 @@ fn sign(kind: Option<Kind<'_>>) -> Option<Sign> {
     })
 }
 
-fn signed(sign: Sign, term: Expr) -> Expr {
+pub(crate) fn signed(sign: Sign, term: Expr) -> Expr {
     match sign {
         Sign::Plus => term,
         Sign::Minus => term.neg(),
@@ -185,7 +186,7 @@ fn signed(sign: Sign, term: Expr) -> Expr {
 }
 
 /// Signs in a row as one: `--+-x` is `-x`.
-fn signs<'t, 'a>(input: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Sign) {
+pub(crate) fn signs<'t, 'a>(input: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Sign) {
     let mut rest = input;
     let mut all = Sign::Plus;
     while let Some(next) = sign(rest.first()) {
@@ -371,212 +372,6 @@ pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => return Ok((rest, base)),
         }
     }
-}
-
-/// The minutes and seconds of an angle, if they follow its degrees.
-fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {
-    let mut rest = input;
-    let mut parts = vec![base];
-    let mut share = 60;
-    while let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1)) {
-        let Some(value) = literal::number(text, point) else {
-            break;
-        };
-        parts.push(Expr::quotient(value, Expr::int(share)));
-        share *= 60;
-        rest = rest.skip(2);
-        if rest.first() == Some(Kind::Prime) {
-            rest = rest.skip(1);
-            break;
-        }
-    }
-    let all = if parts.len() == 1 { parts.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(parts) };
-    (rest, Expr::Quantity(Box::new(all), "°".into()))
-}
-
-fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
-    let rest = input.skip(1);
-    let group = rest.first() == Some(Kind::Open(Shape::Group));
-    let inside = if group { rest.skip(1) } else { rest };
-    // `^\circ`, `^{\circ}`, `^{th}`, `^\prime`, `^T`.
-    let width = usize::from(group);
-    let closes = !group || inside.kind(1) == Some(Kind::Close(Shape::Group));
-    if closes {
-        let after = inside.skip(1 + width);
-        match inside.first() {
-            Some(Kind::Command("circ") | Kind::Degree) => return Ok(degrees(after, base)),
-            Some(Kind::Text("th" | "st" | "nd" | "rd")) => return Ok((after, base)),
-            Some(Kind::Word("th" | "st" | "nd" | "rd")) if matches!(base, Expr::Number(_)) => {
-                return Ok((after, base));
-            }
-            Some(Kind::Prime) => {
-                if let Expr::Symbol(name) = base {
-                    return Ok((after, Expr::Symbol(format!("{name}'").into())));
-                }
-                return unread();
-            }
-            Some(Kind::Times) => {
-                if let Expr::Symbol(name) = base {
-                    return Ok((after, Expr::Symbol(format!("{name}*").into())));
-                }
-                return unread();
-            }
-            Some(Kind::Plus | Kind::Minus) if group => {
-                // `0^{+}`, `3^{-}`: one-sided approach; the side says nothing about the value.
-                return Ok((after, base));
-            }
-            _ => {}
-        }
-    }
-    // `x \to 3^+`
-    if matches!(rest.first(), Some(Kind::Plus | Kind::Minus))
-        && matches!(rest.kind(1), None | Some(Kind::Close(Shape::Group)))
-    {
-        return Ok((rest.skip(1), base));
-    }
-    let (rest, exponent) = exponent(rest)?;
-    if matches!(exponent, Expr::Text(_)) {
-        return unread();
-    }
-    if let Expr::Apply(name, parts) = &base
-        && &**name == "C_"
-        && let [top] = parts.as_slice()
-    {
-        return Ok((rest, Expr::Call(Function::Binomial, vec![top.clone(), exponent])));
-    }
-    Ok((rest, Expr::power(base, exponent)))
-}
-
-/// What stands raised: a group, or one signed factor without further postfixes but its own power.
-pub(crate) fn exponent<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let inner = deeper(input, input.bars)?;
-    let (rest, lead) = signs(inner);
-    if rest.first() == Some(Kind::Caret) {
-        return unread();
-    }
-    let (rest, base) = atom(rest)?;
-    let (rest, value) = if rest.first() == Some(Kind::Caret) {
-        power(rest, base)?
-    } else if rest.first() == Some(Kind::Underscore) && matches!(base, Expr::Symbol(_)) {
-        subscript(rest, base)?
-    } else {
-        (rest, base)
-    };
-    Ok((rest.back_to(input), signed(lead, value)))
-}
-
-/// The tokens of a subscript as part of a name.
-pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, String> {
-    let text = |kind: Kind<'a>| match kind {
-        Kind::Number { text, .. } | Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => Some(text),
-        Kind::Command(text) => Some(text),
-        Kind::Comma => Some(","),
-        Kind::Plus => Some("+"),
-        Kind::Minus => Some("-"),
-        Kind::Caret => Some("^"),
-        Kind::Underscore => Some("_"),
-        Kind::Prime => Some("'"),
-        Kind::Slash => Some("/"),
-        Kind::Times => Some("*"),
-        Kind::Colon => Some(":"),
-        Kind::Relation(Relation::Equal) => Some("="),
-        Kind::Relation(Relation::Maps) => Some("->"),
-        Kind::Open(Shape::End(End::Round)) => Some("("),
-        Kind::Close(Shape::End(End::Round)) => Some(")"),
-        _ => None,
-    };
-    if input.first() != Some(Kind::Open(Shape::Group)) {
-        let Some(part) = input.first().and_then(text) else {
-            return unread();
-        };
-        return Ok((input.skip(1), part.to_owned()));
-    }
-    let mut name = String::new();
-    let mut rest = input.skip(1);
-    let mut depth = 1;
-    while let Some(kind) = rest.first() {
-        rest = rest.skip(1);
-        match kind {
-            Kind::Open(Shape::Group) => depth += 1,
-            Kind::Close(Shape::Group) => {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok((rest, name));
-                }
-            }
-            other => match text(other) {
-                Some(part) if name.len() < 200 => name.push_str(part),
-                _ => return unread(),
-            },
-        }
-    }
-    unread()
-}
-
-fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
-    match base {
-        Expr::Number(value) if value.is_integer() => {
-            let (rest, text) = subscript_text(input.skip(1))?;
-            match literal::base(&text) {
-                Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
-                None => unread(),
-            }
-        }
-        Expr::Symbol(name) if &*name == "C" && is_binomial(input) => {
-            let (rest, top) = call::argument(input.skip(1))?;
-            Ok((rest, Expr::Apply("C_".into(), vec![top])))
-        }
-        Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {
-            let (rest, text) = subscript_text(input.skip(1))?;
-            let name: Name = match base {
-                Expr::Symbol(name) => format!("{name}_{{{text}}}").into(),
-                Expr::Constant(Constant::E) => format!("e_{{{text}}}").into(),
-                Expr::Constant(Constant::I) => format!("i_{{{text}}}").into(),
-                _ => format!("pi_{{{text}}}").into(),
-            };
-            if rest.first() == Some(Kind::Open(Shape::End(End::Round))) && !rest.spaced() && call::applies(&name) {
-                return call::apply(rest, &name);
-            }
-            Ok((rest, Expr::Symbol(name)))
-        }
-        Expr::Power(pair) if matches!(pair.0, Expr::Symbol(_)) => {
-            // `x^2_i`
-            let (base, exponent) = *pair;
-            let (rest, base) = subscript(input, base)?;
-            Ok((rest, Expr::power(base, exponent)))
-        }
-        Expr::Apply(name, arguments) => {
-            let (rest, text) = subscript_text(input.skip(1))?;
-            Ok((rest, Expr::Apply(format!("{name}_{{{text}}}").into(), arguments)))
-        }
-        Expr::Matrix(_) | Expr::Bracket(..) => unread(),
-        _ => unread(),
-    }
-}
-
-/// `C_n^k`: a subscript with a superscript after it, both of them numbers or single letters.
-fn is_binomial(input: Tokens<'_, '_>) -> bool {
-    let simple = |kind: Option<Kind<'_>>| {
-        matches!(kind, Some(Kind::Number { .. })) || matches!(kind, Some(Kind::Word(word)) if word.len() == 1)
-    };
-    let mut at = 1;
-    for after in [Kind::Caret, Kind::Caret] {
-        if input.kind(at) == Some(Kind::Open(Shape::Group)) {
-            if !simple(input.kind(at + 1)) || input.kind(at + 2) != Some(Kind::Close(Shape::Group)) {
-                return false;
-            }
-            at += 3;
-        } else if simple(input.kind(at)) {
-            at += 1;
-        } else {
-            return false;
-        }
-        if at > 4 || input.kind(at) != Some(after) {
-            break;
-        }
-        at += 1;
-    }
-    at >= 4
 }
 
 /// The smallest things: literals, names, brackets, calls.

@@ -4,12 +4,16 @@
 //! list, a choice, words.
 
 mod answer;
+mod binder;
 mod bracket;
 mod call;
 mod expression;
 mod lexer;
 mod literal;
+mod marked;
 mod names;
+mod prose;
+mod script;
 pub(crate) mod text;
 mod token;
 pub(crate) mod unit;

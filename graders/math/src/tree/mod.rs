@@ -2,6 +2,8 @@
 //!
 //! The parser keeps its depth within [`MAX_DEPTH`], so recursion over a tree, dropping it included, needs a bounded stack.
 
+mod shown;
+
 use std::fmt;
 use std::ops::Neg;
 
@@ -382,112 +384,6 @@ impl Neg for Expr {
         match self {
             Self::Number(value) => Self::Number(value.neg()),
             other => Self::Product(vec![Self::int(-1), other]),
-        }
-    }
-}
-
-fn joined(f: &mut fmt::Formatter<'_>, items: &[Expr], between: &str) -> fmt::Result {
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            f.write_str(between)?;
-        }
-        fmt::Display::fmt(item, f)?;
-    }
-    Ok(())
-}
-
-/// A plain rendering for evidence: every operation in brackets, nothing left to precedence.
-impl fmt::Display for Expr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let grouped = |f: &mut fmt::Formatter<'_>, open: &str, items: &[Expr], between, close| {
-            f.write_str(open)?;
-            joined(f, items, between)?;
-            f.write_str(close)
-        };
-        match self {
-            Self::Number(value) => fmt::Display::fmt(value, f),
-            Self::Constant(Constant::Pi) => f.write_str("pi"),
-            Self::Constant(Constant::E) => f.write_str("e"),
-            Self::Constant(Constant::I) => f.write_str("i"),
-            Self::Constant(Constant::Infinity) => f.write_str("oo"),
-            Self::Symbol(name) | Self::Word(name) | Self::Huge(name) => f.write_str(name),
-            Self::Text(text) => write!(f, "\"{text}\""),
-            Self::Sum(items) => grouped(f, "(", items, " + ", ")"),
-            Self::Product(items) => grouped(f, "(", items, "*", ")"),
-            Self::Power(pair) => write!(f, "{}^{}", pair.0, pair.1),
-            Self::Call(function, items) => {
-                write!(f, "{}", format!("{function:?}").to_lowercase())?;
-                grouped(f, "(", items, ", ", ")")
-            }
-            Self::Apply(name, items) => {
-                f.write_str(name)?;
-                grouped(f, "(", items, ", ", ")")
-            }
-            Self::PlusMinus { upper_minus, term } => {
-                write!(f, "{}{term}", if *upper_minus { "∓" } else { "±" })
-            }
-            Self::Percent(inner) => write!(f, "{inner}%"),
-            Self::Quantity(inner, unit) => write!(f, "{inner} {unit}"),
-            Self::Based(digits, base) => write!(f, "{digits}_{base}"),
-            Self::Ratio(items) => joined(f, items, ":"),
-            Self::Time(seconds) => write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
-            Self::Chain(items, relations) => {
-                for (at, item) in items.iter().enumerate() {
-                    if let Some(relation) = at.checked_sub(1).and_then(|at| relations.get(at)) {
-                        write!(f, " {relation:?} ")?;
-                    }
-                    fmt::Display::fmt(item, f)?;
-                }
-                Ok(())
-            }
-            Self::Bracket(open, items, close) => {
-                f.write_str(match open {
-                    End::Round => "(",
-                    End::Square => "[",
-                    End::Angle => "<",
-                })?;
-                joined(f, items, ", ")?;
-                f.write_str(match close {
-                    End::Round => ")",
-                    End::Square => "]",
-                    End::Angle => ">",
-                })
-            }
-            Self::Set(items) => grouped(f, "{", items, ", ", "}"),
-            Self::List(items) => joined(f, items, ", "),
-            Self::SetBuilder(member, conditions) => {
-                write!(f, "{{{member} | ")?;
-                joined(f, conditions, ", ")?;
-                f.write_str("}")
-            }
-            Self::SetOp(op, items) => joined(
-                f,
-                items,
-                match op {
-                    SetOp::Union => " ∪ ",
-                    SetOp::Intersection => " ∩ ",
-                    SetOp::Difference => " \\ ",
-                },
-            ),
-            Self::Named(set) => write!(f, "{set:?}"),
-            Self::Matrix(rows) | Self::Cases(rows) => {
-                f.write_str("[")?;
-                for (at, row) in rows.iter().enumerate() {
-                    if at > 0 {
-                        f.write_str("; ")?;
-                    }
-                    joined(f, row, ", ")?;
-                }
-                f.write_str("]")
-            }
-            Self::Bound(binder, name, items) => {
-                write!(f, "{binder:?}[{name}]")?;
-                grouped(f, "(", items, ", ", ")")
-            }
-            Self::Ellipsis => f.write_str("…"),
-            Self::Choice(letter, text) if text.is_empty() => write!(f, "({letter})"),
-            Self::Choice(letter, text) => write!(f, "({letter}) {text}"),
-            Self::Where(inner, text) => write!(f, "{inner}, {text}"),
         }
     }
 }

@@ -1,0 +1,139 @@
+//! Operators that bind a variable: sums, products, integrals, limits. They are read, not computed.
+
+use super::expression::{Parsed, deeper, product, statement, sum, unread};
+use super::names;
+use super::script::exponent;
+use super::token::{Kind, Shape, Tokens};
+use crate::tree::{Binder, Constant, Expr, Relation};
+
+/// Lower and upper script of an operator, in either order.
+fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Option<Expr>)> {
+    let mut rest = input;
+    let (mut lower, mut upper) = (None, None);
+    loop {
+        let slot = match rest.first() {
+            Some(Kind::Underscore) if lower.is_none() => &mut lower,
+            Some(Kind::Caret) if upper.is_none() => &mut upper,
+            _ => return Ok((rest, (lower, upper))),
+        };
+        let inside = rest.skip(1);
+        let (after, value) = if inside.first() == Some(Kind::Open(Shape::Group)) {
+            if inside.kind(1) == Some(Kind::Close(Shape::Group)) {
+                (inside.skip(2), Expr::Ellipsis)
+            } else {
+                let (after, value) = statement(deeper(inside.skip(1), false)?)?;
+                if after.first() != Some(Kind::Close(Shape::Group)) {
+                    return unread();
+                }
+                (after.skip(1), value)
+            }
+        } else {
+            exponent(inside)?
+        };
+        *slot = Some(value);
+        rest = after.back_to(rest);
+    }
+}
+
+pub(crate) fn series<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
+    let (rest, (lower, upper)) = scripts(deeper(input, input.bars)?)?;
+    let binder = if name == "sum" { Binder::Sum } else { Binder::Product };
+    let (rest, body) = product(rest)?;
+    let rest = rest.back_to(input);
+    let (variable, low) = match lower {
+        Some(Expr::Chain(sides, relations)) if relations == [Relation::Equal] => match <[Expr; 2]>::try_from(sides) {
+            Ok([Expr::Symbol(variable), low]) => (variable, low),
+            Ok([Expr::Constant(Constant::I), low]) => ("i".into(), low),
+            _ => return unread(),
+        },
+        Some(other) => ("".into(), other),
+        None => return unread(),
+    };
+    let body = if &*variable == "i" { unbound_i(&body) } else { body };
+    let parts = vec![low, upper.unwrap_or(Expr::Ellipsis), body];
+    Ok((rest, Expr::Bound(binder, variable, parts)))
+}
+
+/// The letter i as a bound variable instead of the imaginary unit.
+fn unbound_i(body: &Expr) -> Expr {
+    match body {
+        Expr::Constant(Constant::I) => Expr::symbol("i"),
+        other => other.map_children(&mut unbound_i),
+    }
+}
+
+pub(crate) fn limit<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, (lower, _)) = scripts(deeper(input, input.bars)?)?;
+    let (rest, body) = product(rest)?;
+    let Some(Expr::Chain(sides, relations)) = lower else {
+        return unread();
+    };
+    let approaches = matches!(relations.as_slice(), [Relation::Maps | Relation::Implies]);
+    match <[Expr; 2]>::try_from(sides) {
+        Ok([Expr::Symbol(variable), point]) if approaches => {
+            Ok((rest.back_to(input), Expr::Bound(Binder::Limit, variable, vec![point, body])))
+        }
+        _ => unread(),
+    }
+}
+
+/// Longest integrand searched for its differential, in tokens.
+const LONGEST_INTEGRAND: usize = 2_000;
+
+pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, (lower, upper)) = scripts(deeper(input, input.bars)?)?;
+    let mut depth = 0usize;
+    let mut nested = 0usize;
+    for at in 0..LONGEST_INTEGRAND {
+        let Some(kind) = rest.kind(at) else {
+            break;
+        };
+        let differential = match kind {
+            Kind::Open(_) => {
+                depth += 1;
+                None
+            }
+            Kind::Close(_) => {
+                let Some(outer) = depth.checked_sub(1) else {
+                    break;
+                };
+                depth = outer;
+                None
+            }
+            Kind::Command("int") => {
+                nested += 1;
+                None
+            }
+            Kind::Word(word) if word.len() == 2 && word.starts_with('d') => word.get(1..).map(|letter| (letter, 1)),
+            Kind::Word("d") | Kind::Styled("d") => match rest.kind(at + 1) {
+                Some(Kind::Word(letter)) if letter.len() == 1 => Some((letter, 2)),
+                Some(Kind::Command(letter)) if names::greek(letter).is_some() => Some((letter, 2)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((variable, width)) = differential.filter(|_| depth == 0) else {
+            continue;
+        };
+        if let Some(outer) = nested.checked_sub(1) {
+            nested = outer;
+            continue;
+        }
+        let body = nom::Input::take(&rest, at);
+        let body = if body.is_empty() {
+            Expr::int(1)
+        } else {
+            let (left, body) = sum(body)?;
+            if !left.is_empty() {
+                return unread();
+            }
+            body
+        };
+        let mut parts = vec![body];
+        if let (Some(lower), Some(upper)) = (lower, upper) {
+            parts.extend([lower, upper]);
+        }
+        return Ok((rest.skip(at + width).back_to(input), Expr::Bound(Binder::Integral, variable.into(), parts)));
+    }
+    unread()
+}

@@ -1,0 +1,98 @@
+//! Digits: points, groups of three, powers of ten, the one-digit arguments of `\frac`.
+
+use super::super::token::Kind;
+use super::{Commas, Lexer};
+
+impl Lexer<'_> {
+    pub(super) fn point(&mut self) {
+        let rest = self.rest();
+        if rest.starts_with("...") {
+            let len = rest.find(|c: char| c != '.').unwrap_or(rest.len());
+            self.push(Kind::Ellipsis, len);
+        } else if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) {
+            self.number();
+        } else if self.sized.is_some() {
+            // `\left.` is an invisible bracket.
+            self.skip(1);
+            self.sized = None;
+        } else {
+            self.push(Kind::Stray('.'), 1);
+        }
+    }
+
+    pub(super) fn number(&mut self) {
+        let rest = self.rest();
+        let bytes = rest.as_bytes();
+        if self.argument_started() && bytes.first() != Some(&b'.') {
+            let text = rest.get(..1).unwrap_or_default();
+            self.push(Kind::Number { text, point: None }, 1);
+            return;
+        }
+        let digits =
+            |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        let mut len = digits(0);
+        if (1..=3).contains(&len) && bytes.first() != Some(&b'0') {
+            len = self.grouped(rest, len);
+        }
+        let mut point = None;
+        let is_point = bytes.get(len) == Some(&b'.') || bytes.get(len) == Some(&b',') && self.commas == Commas::Decimal;
+        let fraction = digits(len + 1);
+        if is_point && fraction > 0 {
+            point = Some(len);
+            len += 1 + fraction;
+        }
+        // `3e8`, `1.5E-7`.
+        if matches!(bytes.get(len), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
+            let exponent = digits(len + 1 + sign);
+            let after = bytes.get(len + 1 + sign + exponent);
+            if exponent > 0 && !after.is_some_and(u8::is_ascii_alphabetic) {
+                len += 1 + sign + exponent;
+            }
+        }
+        let text = rest.get(..len).unwrap_or_default();
+        self.push(Kind::Number { text, point }, len);
+    }
+
+    /// Length of the number that starts with `len` digits, its groups of three included.
+    fn grouped(&mut self, rest: &str, len: usize) -> usize {
+        const SEPARATORS: &[&str] = &[
+            "{,}", "{, }", " {, }", " {,} ", ",\\!", "\\!,", "{,\\!}", "\\,", "\\;", "\\ ", "\u{a0}", "\u{202f}",
+            "\u{2009}", ",", " ",
+        ];
+        let next = rest.as_bytes().get(len);
+        if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ') || !next.is_ascii()) {
+            return len;
+        }
+        for separator in SEPARATORS {
+            let plain = *separator == ",";
+            if plain && (self.commas != Commas::Thousands || self.bracket_depth > 0) {
+                continue;
+            }
+            let mut end = len;
+            loop {
+                let group = rest.get(end..).unwrap_or_default();
+                let Some(mut after) = group.strip_prefix(separator) else {
+                    break;
+                };
+                let mut width = separator.len();
+                // `11,\! 111`: white space after the command says nothing.
+                if separator.len() > 1 {
+                    let trimmed = after.trim_start_matches(' ');
+                    width += after.len() - trimmed.len();
+                    after = trimmed;
+                }
+                let three = after.bytes().take_while(u8::is_ascii_digit).take(4).count();
+                if three != 3 {
+                    break;
+                }
+                end += width + 3;
+            }
+            if end > len {
+                self.joined_by_comma |= plain;
+                return end;
+            }
+        }
+        len
+    }
+}

@@ -1,0 +1,89 @@
+//! Answers recognised by their shape before any grammar: options of a multiple choice and times of day.
+
+use super::answer::{connective, trimmed};
+use super::prose::is_prose;
+use super::text;
+use super::token::{Kind, Shape, Tokens};
+use crate::tree::{End, Expr};
+
+/// `(B) Alina`, `B. Alina`, `B) Alina`, `B Alina`.
+pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    let is_letter = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
+            word.chars().next().filter(char::is_ascii_uppercase)
+        }
+        _ => None,
+    };
+    let round = Shape::End(End::Round);
+    let (letter, width) = match (tokens.first(), is_letter(tokens.kind(1)), tokens.kind(2)) {
+        (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => (letter, 3),
+        _ => {
+            let letter = is_letter(tokens.first())?;
+            match tokens.kind(1)? {
+                Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) => (letter, 2),
+                // `A stopped clock` is no choice: the text of an option after a bare letter is a name.
+                Kind::Word(word)
+                    if word.len() > 2
+                        && word.starts_with(|c: char| c.is_ascii_uppercase())
+                        && is_prose(tokens.skip(1))
+                        && connective(tokens.run().get(1)?).is_none() =>
+                {
+                    (letter, 1)
+                }
+                _ => return None,
+            }
+        }
+    };
+    let rest = trimmed(tokens.skip(width));
+    if rest.is_empty() {
+        return Some(Expr::Choice(letter, "".into()));
+    }
+    // `(A)(B)` or `(A) + 1` are no choices with a text.
+    let text_like = width == 2
+        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced();
+    text_like.then(|| Expr::Choice(letter, text::comparable(rest.text(source)).into()))
+}
+
+/// `20:34`, `8:34:00`, `08:34 p.m.`
+pub(crate) fn time(tokens: Tokens<'_, '_>) -> Option<Expr> {
+    let number = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Number { text, point: None }) if text.len() <= 2 => {
+            text.parse::<u32>().ok().map(|value| (value, text.len()))
+        }
+        _ => None,
+    };
+    let (mut hours, _) = number(tokens.first())?;
+    if tokens.kind(1) != Some(Kind::Colon) {
+        return None;
+    }
+    let (minutes, two) = number(tokens.kind(2))?;
+    if two != 2 {
+        return None;
+    }
+    let mut rest = tokens.skip(3);
+    let mut seconds = 0;
+    if rest.first() == Some(Kind::Colon) {
+        let (value, two) = number(rest.kind(1))?;
+        if two != 2 {
+            return None;
+        }
+        seconds = value;
+        rest = rest.skip(2);
+    }
+    let mut half = String::new();
+    for token in rest.run().iter().take(5) {
+        match token.kind {
+            Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => half.push_str(text),
+            Kind::Stray('.') => {}
+            _ => return None,
+        }
+    }
+    half.retain(|c| c.is_ascii_alphabetic());
+    match half.to_lowercase().as_str() {
+        "" => {}
+        "am" if (1..=12).contains(&hours) => hours %= 12,
+        "pm" if (1..=12).contains(&hours) => hours = hours % 12 + 12,
+        _ => return None,
+    }
+    (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
+}

@@ -1,0 +1,69 @@
+//! Where an answer is language and not mathematics: whether tokens are words, and what the words are.
+
+use super::call;
+use super::names;
+use super::text;
+use super::token::{Kind, Tokens};
+use crate::tree::Expr;
+
+/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
+pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
+    let unknown = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Word(word)) => {
+            word.chars().count() > 1 && names::function_name(word).is_none() && names::value(word).is_none()
+        }
+        _ => false,
+    };
+    if let Some(Kind::Word(word)) = piece.first()
+        && call::is_function_word(word)
+    {
+        return true;
+    }
+    let long = |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
+    unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
+}
+
+/// Whether a piece is nothing but words.
+pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
+    let mut words = 0;
+    for token in piece.run() {
+        match token.kind {
+            Kind::Word(word) => {
+                if names::function_name(word).is_some() && word.len() > 2
+                    || names::value(word).is_some()
+                    || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
+                {
+                    return false;
+                }
+                words += usize::from(word.chars().count() > 1 || !word.is_ascii());
+            }
+            Kind::Text(_) => words += 1,
+            Kind::Styled(_) | Kind::Stray(_) | Kind::Minus | Kind::Prime | Kind::Bang | Kind::Colon | Kind::Newline => {
+            }
+            _ => return false,
+        }
+    }
+    // Single letters among short words are factors: `2 xy` has a number, `xy z` has none.
+    let all_short = piece.run().iter().all(|token| match token.kind {
+        Kind::Word(word) => word.len() <= 3 && call::is_product(word),
+        _ => false,
+    });
+    words > 0 && !(all_short && piece.run().len() > 1)
+}
+
+/// A piece as words, if it has any.
+pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    if let (Some(Kind::Word(word)), 1) = (piece.first(), piece.run().len()) {
+        return Some(Expr::Word(word.into()));
+    }
+    let has_words = piece.run().iter().any(|token| match token.kind {
+        Kind::Word(word) => word.chars().count() > 2 || !word.is_ascii(),
+        Kind::Text(_) => true,
+        _ => false,
+    });
+    if !has_words {
+        return None;
+    }
+    let plain = text::comparable(piece.text(source));
+    (!plain.is_empty()).then(|| Expr::Text(plain.into()))
+}
