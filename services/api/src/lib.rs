@@ -1,6 +1,6 @@
 //! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Grades nothing and stores nothing.
 //!
-//! One endpoint a file; [`routes`] is the list of them.
+//! One endpoint a file; `routes` is the list of them.
 
 pub mod batch;
 mod body;

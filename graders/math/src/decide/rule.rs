@@ -14,7 +14,7 @@ pub enum Rule {
     /// Two algebraic numbers are closer than their separation bound allows two different ones to be (Burnikel, Fleischer,
     /// Mehlhorn and Schirra 2000).
     Algebraic,
-    /// Two constants agree to the stated precision, see [`crate::decide`].
+    /// Two constants agree to the stated precision, see `crate::decide`.
     Precision,
     /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980, Zippel 1979).
     Identity,
