@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
 CARGO ?= cargo
 ARGS ?=
 
-.PHONY: help serve build test fmt clippy docs unit load crash start
+.PHONY: help serve build test fmt clippy docs unit load crash start storm
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -40,3 +40,6 @@ crash: ## kill -9 a loaded server ten times and compare what clients were told w
 
 start: build ## time from exec to the first answer, and idle memory
 	python3 tests/load/start.py "$(CARGO_TARGET_DIR)/debug/assay"
+
+storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
+	python3 tests/load/storm.py "$(CARGO_TARGET_DIR)/debug/assay"

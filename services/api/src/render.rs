@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use assay_core::{Component, Fault, Outcome};
 use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, Side};
 use assay_wire::Warning;
-use assay_wire::grades::{ReplayBody, VerdictThen};
+use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine};
 
 /// The reply as one JSON object.
@@ -156,8 +156,8 @@ pub fn replay_body(replay: &Replay) -> ReplayBody {
     }
 }
 
-fn side(side: &Side) -> VerdictThen {
-    VerdictThen {
+fn side(side: &Side) -> ReplaySide {
+    ReplaySide {
         grader: side.grader.clone(),
         outcome: side.outcome.clone(),
         verdict: side.verdict.clone(),

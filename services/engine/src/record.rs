@@ -73,7 +73,7 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         step: batch.step,
         item: item.id.clone(),
         group: item.group.clone(),
-        prompt_key: item.prompt_key.clone(),
+        prompt_key: Some(item.prompt_key.clone().unwrap_or_else(|| default_prompt_key(prompt_hash, task_hash))),
         channel: result.channel.clone(),
         grader: result.spec.name.to_owned(),
         grader_version: result.spec.version,
@@ -101,6 +101,14 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         work: grade.map_or(0, |grade| grade.work),
         time_us: result.time_us,
     }
+}
+
+/// Items of the same prompt and task share their history, whatever run or step they come from.
+fn default_prompt_key(prompt: Option<Hash>, task: Hash) -> String {
+    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
+    let mut key = Hash::of_parts(&[prompt, task.as_bytes()]).to_string();
+    key.truncate(16);
+    key
 }
 
 /// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot fail.

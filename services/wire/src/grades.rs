@@ -302,9 +302,9 @@ pub struct ReplayBody {
     /// Whether outcome, verdict or score differ.
     pub flipped: bool,
     /// What the record holds.
-    pub then: VerdictThen,
+    pub then: ReplaySide,
     /// What this binary says.
-    pub now: VerdictThen,
+    pub now: ReplaySide,
     /// Evidence of the new grade.
     #[schema(value_type = Option<Object>)]
     pub evidence: Value,
@@ -312,7 +312,7 @@ pub struct ReplayBody {
 
 /// One side of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct VerdictThen {
+pub struct ReplaySide {
     /// Grader and version.
     pub grader: String,
     /// `graded`, `ungradable` or `failed`.

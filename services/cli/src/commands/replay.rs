@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_api::render::replay_body;
-use assay_wire::grades::{ReplayBody, VerdictThen};
+use assay_wire::grades::{ReplayBody, ReplaySide};
 
 use super::block_on;
 use super::record::{Source, open};
@@ -46,7 +46,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<End
 }
 
 fn row(replay: &ReplayBody) -> [String; 8] {
-    let verdict = |side: &VerdictThen| side.verdict.clone().unwrap_or_else(|| side.outcome.clone());
+    let verdict = |side: &ReplaySide| side.verdict.clone().unwrap_or_else(|| side.outcome.clone());
     let (then, now) = (&replay.then, &replay.now);
     [
         replay.grade.clone(),
