@@ -1,5 +1,7 @@
 //! The pure heart of the grader: two texts, a verdict and its ground. Knows nothing of completions, tasks or services.
 
+use std::borrow::Cow;
+
 use crate::budget::{Budget, Exhausted};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
@@ -44,30 +46,28 @@ pub struct Gold {
     readings: Vec<Expr>,
 }
 
-/// A text without what only formats it: blanks, dollar signs, `\left` and its kind, a final stop.
-fn plain(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text.trim().trim_end_matches(['.', ' ']);
-    while let Some(c) = rest.chars().next() {
-        if c != '\\' {
-            if !matches!(c, '$' | '\n' | '\r' | '\t') {
-                kept.push(c);
+/// A text without what only formats it: dollar signs around it, `\left` and `\right`, a final stop. Blanks inside stay: `1 2` is
+/// not `12`.
+fn plain(text: &str) -> Cow<'_, str> {
+    // No stop is taken from the front: `.5` is not `5`.
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '$');
+    let text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '$' | '.'));
+    if text.contains("\\left") || text.contains("\\right") {
+        let sized = |text: &str, command: &str| {
+            let mut kept = String::with_capacity(text.len());
+            let mut parts = text.split(command).peekable();
+            while let Some(part) = parts.next() {
+                kept.push_str(part);
+                // `\leftarrow` is another command.
+                if parts.peek().is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic())) {
+                    kept.push_str(command);
+                }
             }
-            rest = rest.get(c.len_utf8()..).unwrap_or_default();
-            continue;
-        }
-        let skip = ["\\left", "\\right", "\\,", "\\!", "\\;"].iter().find(|noise| {
-            rest.strip_prefix(**noise)
-                .is_some_and(|after| noise.len() == 2 || !after.starts_with(|c: char| c.is_ascii_alphabetic()))
-        });
-        if let Some(noise) = skip {
-            rest = rest.get(noise.len()..).unwrap_or_default();
-            continue;
-        }
-        kept.push(c);
-        rest = rest.get(1..).unwrap_or_default();
+            kept
+        };
+        return Cow::Owned(sized(&sized(text, "\\left"), "\\right"));
     }
-    kept.trim().to_owned()
+    Cow::Borrowed(text)
 }
 
 impl Gold {
@@ -83,7 +83,7 @@ impl Gold {
         for expr in std::iter::once(reading.expr).chain(reading.other) {
             readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
         }
-        Ok(Self { text: text.to_owned(), plain: plain(text), readings })
+        Ok(Self { text: text.to_owned(), plain: plain(text).into_owned(), readings })
     }
 
     /// The text it was read from.

@@ -7,6 +7,7 @@ use super::marked::{choice, time};
 use super::prose::{begins_sentence, is_prose, words};
 use super::text;
 use super::token::{Kind, Token, Tokens};
+use super::unit::{self, Multiplier};
 use crate::tree::{End, Expr, Relation, SetOp};
 
 /// How two pieces are joined.
@@ -353,11 +354,8 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         Expr::Chain(sides, _) => sides.last().is_some_and(numeric),
         other => numeric(other),
     };
-    let known = matches!(super::unit::measure(unit), super::unit::Measure::Unit(..));
-    if !last_is_numeric && !known {
-        return None;
-    }
-    Some(with_unit(value, unit))
+    let known = matches!(unit::measure(unit), unit::Measure::Unit(..));
+    (known || last_is_numeric && unit::describes(unit)).then(|| with_unit(value, unit))
 }
 
 fn with_unit(value: Expr, unit: &str) -> Expr {
@@ -368,7 +366,18 @@ fn with_unit(value: Expr, unit: &str) -> Expr {
             }
             Expr::Chain(sides, relations)
         }
-        other => Expr::Quantity(Box::new(other), unit.into()),
+        other => {
+            let words = text::comparable(unit);
+            let (first, rest) = words.split_once(' ').unwrap_or((&words, ""));
+            match unit::multiplier(first) {
+                Some(Multiplier::Percent) if rest.is_empty() => Expr::Percent(Box::new(other)),
+                Some(Multiplier::Times(power)) => {
+                    let value = Expr::Product(vec![other, power]);
+                    if rest.is_empty() { value } else { Expr::Quantity(Box::new(value), rest.into()) }
+                }
+                _ => Expr::Quantity(Box::new(other), unit.into()),
+            }
+        }
     }
 }
 

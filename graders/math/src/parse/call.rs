@@ -90,59 +90,6 @@ pub(crate) fn is_product(word: &str) -> bool {
     word.len() <= 3 || word.len() <= 6 && !word.bytes().any(|b| b"aeiouyAEIOUY".contains(&b))
 }
 
-/// Whether a word is one of those sentences are made of, which no formula contains.
-pub(crate) fn is_function_word(word: &str) -> bool {
-    matches!(
-        word.to_lowercase().as_str(),
-        "is" | "are"
-            | "was"
-            | "were"
-            | "the"
-            | "of"
-            | "there"
-            | "this"
-            | "that"
-            | "these"
-            | "those"
-            | "it"
-            | "we"
-            | "be"
-            | "has"
-            | "have"
-            | "not"
-            | "than"
-            | "as"
-            | "by"
-            | "from"
-            | "on"
-            | "at"
-            | "its"
-            | "they"
-            | "you"
-            | "any"
-            | "every"
-            | "each"
-            | "no"
-            | "none"
-            | "such"
-            | "only"
-            | "only_if"
-            | "iff"
-            | "unless"
-            | "since"
-            | "because"
-            | "then"
-            | "if"
-            | "when"
-            | "where"
-            | "for"
-            | "with"
-            | "which"
-            | "who"
-            | "what"
-    )
-}
-
 /// Letters as factors.
 pub(crate) fn letters(word: &str) -> Expr {
     let mut factors: Vec<Expr> = (0..word.len()).filter_map(|at| word.get(at..=at)).map(letter_value).collect();

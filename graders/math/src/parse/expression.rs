@@ -10,6 +10,7 @@ use super::bracket;
 use super::call;
 use super::literal;
 use super::names;
+use super::prose::is_function_word;
 use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
@@ -224,7 +225,7 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
-        Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && call::is_function_word(word)),
+        Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word)),
         Some(Kind::Command(name)) => !matches!(
             name,
             "cup"

@@ -1,6 +1,6 @@
 //! Answers recognised by their shape before any grammar: options of a multiple choice and times of day.
 
-use super::answer::{connective, trimmed};
+use super::answer::{Join, connective, trimmed};
 use super::prose::is_prose;
 use super::text;
 use super::token::{Kind, Shape, Tokens};
@@ -37,6 +37,16 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let rest = trimmed(tokens.skip(width));
     if rest.is_empty() {
         return Some(Expr::Choice(letter, "".into()));
+    }
+    // `(A) or (B)` offers both.
+    let offers = rest.run().iter().any(|token| matches!(connective(token), Some(Join::And | Join::Or)))
+        || is_letter(rest.first()).is_some() && rest.run().len() == 1
+        || rest.run().windows(3).any(|three| {
+            let kinds: Vec<_> = three.iter().map(|token| Some(token.kind)).collect();
+            matches!(kinds.as_slice(), [Some(Kind::Open(_)), letter, Some(Kind::Close(_))] if is_letter(*letter).is_some())
+        });
+    if offers {
+        return None;
     }
     // `(A)(B)` or `(A) + 1` are no choices with a text.
     let text_like = width == 2

@@ -15,7 +15,7 @@ pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
         _ => false,
     };
     if let Some(Kind::Word(word)) = piece.first()
-        && call::is_function_word(word)
+        && is_function_word(word)
     {
         return true;
     }
@@ -66,4 +66,57 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     }
     let plain = text::comparable(piece.text(source));
     (!plain.is_empty()).then(|| Expr::Text(plain.into()))
+}
+
+/// Whether a word is one of those sentences are made of, which no formula contains.
+pub(crate) fn is_function_word(word: &str) -> bool {
+    matches!(
+        word.to_lowercase().as_str(),
+        "is" | "are"
+            | "was"
+            | "were"
+            | "the"
+            | "of"
+            | "there"
+            | "this"
+            | "that"
+            | "these"
+            | "those"
+            | "it"
+            | "we"
+            | "be"
+            | "has"
+            | "have"
+            | "not"
+            | "than"
+            | "as"
+            | "by"
+            | "from"
+            | "on"
+            | "at"
+            | "its"
+            | "they"
+            | "you"
+            | "any"
+            | "every"
+            | "each"
+            | "no"
+            | "none"
+            | "such"
+            | "only"
+            | "only_if"
+            | "iff"
+            | "unless"
+            | "since"
+            | "because"
+            | "then"
+            | "if"
+            | "when"
+            | "where"
+            | "for"
+            | "with"
+            | "which"
+            | "who"
+            | "what"
+    )
 }

@@ -2,6 +2,7 @@
 //! Units", 9th edition; NIST Handbook 44 for customary units).
 
 use crate::number::Rational;
+use crate::tree::Expr;
 
 /// Powers of length, mass, time, current, temperature, amount, money, angle and information.
 pub(crate) type Dimensions = [i8; 9];
@@ -129,6 +130,118 @@ pub(crate) fn begins(word: &str) -> bool {
             && !matches!(word, "sqrt" | "cbrt" | "infinity" | "infty" | "binom" | "binomial")
         || matches!(word, "th" | "st" | "nd" | "rd")
         || !word.is_ascii()
+}
+
+/// Whether words after a number only say what is counted. Words that negate, compare, calculate or offer something else do not:
+/// `7 or 8`, `7 squared` and `7 is wrong` are not 7.
+pub(crate) fn describes(text: &str) -> bool {
+    const OTHERWISE: &[&str] = &[
+        "and",
+        "or",
+        "maybe",
+        "perhaps",
+        "possibly",
+        "probably",
+        "about",
+        "around",
+        "approximately",
+        "roughly",
+        "nearly",
+        "incorrect",
+        "wrong",
+        "false",
+        "to",
+        "more",
+        "less",
+        "least",
+        "most",
+        "fewer",
+        "plus",
+        "minus",
+        "times",
+        "squared",
+        "cubed",
+        "factorial",
+        "over",
+        "divided",
+        "multiplied",
+        "mod",
+        "modulo",
+        "power",
+        "pi",
+        "half",
+        "third",
+        "quarter",
+        "halves",
+        "thirds",
+        "quarters",
+        "double",
+        "twice",
+        "negative",
+        "positive",
+        "root",
+        "per",
+        "either",
+        "neither",
+        "nor",
+        "but",
+        "instead",
+        "except",
+        "versus",
+        "vs",
+        "between",
+        "inclusive",
+        "exclusive",
+        "i",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "infinity",
+        "respectively",
+        "otherwise",
+        "else",
+        "unknown",
+        "undefined",
+        "base",
+    ];
+    let words = super::text::comparable(text);
+    words.split(' ').count() <= 6
+        && !words.contains(|c: char| c.is_ascii_digit() || "+*/^=<>_%\\".contains(c))
+        && words.split(' ').all(|word| {
+            let neutral = matches!(word, "any" | "every" | "each" | "of");
+            neutral || !OTHERWISE.contains(&word) && !super::prose::is_function_word(word)
+        })
+}
+
+/// A word after a number that changes its value.
+pub(crate) enum Multiplier {
+    /// A hundredth.
+    Percent,
+    /// This many times.
+    Times(Expr),
+}
+
+/// The multiplier a word is.
+pub(crate) fn multiplier(word: &str) -> Option<Multiplier> {
+    let power = match word {
+        "percent" => return Some(Multiplier::Percent),
+        "dozen" => 12,
+        "hundred" => 100,
+        "thousand" => 1_000,
+        "million" => 1_000_000,
+        "billion" => 1_000_000_000,
+        "trillion" => 1_000_000_000_000,
+        _ => return None,
+    };
+    Some(Multiplier::Times(Expr::int(power)))
 }
 
 /// Whether a single letter is a unit's symbol, for letters that are set upright.
