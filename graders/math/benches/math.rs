@@ -1,6 +1,6 @@
 //! How many pairs a second: gold read anew each time, and gold prepared once as the service does.
 //!
-//! `python benches/math_verify.py` times Math-Verify from PyPI on the same pairs, in CPU seconds.
+//! `python benches/beside_math_verify.py` times Math-Verify from PyPI on the same pairs, in CPU seconds.
 
 use std::hint::black_box;
 

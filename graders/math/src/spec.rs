@@ -26,6 +26,6 @@ pub static SPEC: Spec = Spec {
     ],
     measures: &[],
     deterministic: true,
-    reads_prompt: false,
+    reads_context: false,
     work_unit: "algebra steps",
 };
