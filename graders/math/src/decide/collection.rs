@@ -63,6 +63,13 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             by(cx, equal, Rule::Matrix);
             Ok(equal)
         }
+        // `[1, 2)` is an interval and no vector.
+        (Expr::Matrix(_), Expr::Bracket(open, _, close)) | (Expr::Bracket(open, _, close), Expr::Matrix(_))
+            if open != close =>
+        {
+            cx.by(Rule::Kind);
+            Ok(false)
+        }
         (Expr::Matrix(rows), Expr::Bracket(_, items, _) | Expr::List(items)) => vector(rows, items, true, cx),
         (Expr::Bracket(_, items, _) | Expr::List(items), Expr::Matrix(rows)) => vector(rows, items, false, cx),
         (Expr::Cases(a), Expr::Cases(b)) => {

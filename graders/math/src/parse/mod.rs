@@ -89,7 +89,10 @@ fn has_decimal_comma(text: &str) -> bool {
         return false;
     }
     let places = after.bytes().take_while(u8::is_ascii_digit).count();
+    // `-3,0` is a list: nobody would write the number -3 so.
+    let is_fraction = after.bytes().take(places).any(|digit| digit != b'0');
     before.ends_with(|c: char| c.is_ascii_digit())
+        && is_fraction
         && (1..=9).contains(&places)
         && (places != 3 || before.ends_with('0') && before.trim_end_matches('0').is_empty())
 }
