@@ -170,6 +170,19 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         let rest = joined(items, joins)?;
         return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
     }
+    // `a = 1 or b = 2` gives neither a nor b a value.
+    let name = |item: &Expr| match item {
+        Expr::Chain(sides, _) => sides.first().cloned(),
+        _ => None,
+    };
+    let first = items.first().and_then(name);
+    if joins.iter().all(|join| *join == Join::Or)
+        && first.is_some()
+        && items.iter().all(is_equation)
+        && !items.iter().all(|item| name(item) == first)
+    {
+        return Some(Expr::SetOp(SetOp::Union, items));
+    }
     let describes_set = |item: &Expr| match item {
         Expr::Chain(_, relations) => relations
             .iter()

@@ -1,6 +1,6 @@
 //! Operators that bind a variable: sums, products, integrals, limits. They are read, not computed.
 
-use super::expression::{Parsed, deeper, product, statement, sum, unread};
+use super::expression::{Parsed, deeper, factor, product, statement, sum, unread};
 use super::names;
 use super::script::exponent;
 use super::token::{Kind, Shape, Tokens};
@@ -136,4 +136,37 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         return Ok((rest.skip(at + width).back_to(input), Expr::Bound(Binder::Integral, variable.into(), parts)));
     }
     unread()
+}
+
+/// `{d}{dx}` with what it is applied to, or `{dy}{dx}`: a derivative, whose letters d do not cancel.
+pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>> {
+    let open = Some(Kind::Open(Shape::Group));
+    let close = Some(Kind::Close(Shape::Group));
+    let differential = |at: usize| match (input.kind(at)?, input.kind(at + 1)) {
+        (Kind::Word("d"), Some(Kind::Word(letter))) if letter.len() == 1 => Some((letter, 2)),
+        (Kind::Word(word), _) if word.len() == 2 => Some((word.strip_prefix('d')?, 1)),
+        (Kind::Word("d"), _) => Some(("", 1)),
+        _ => None,
+    };
+    if input.first() != open {
+        return None;
+    }
+    let (of, width) = differential(1)?;
+    let at = 1 + width;
+    if input.kind(at) != close || input.kind(at + 1) != open {
+        return None;
+    }
+    let (by, by_width) = differential(at + 2).filter(|(by, _)| !by.is_empty())?;
+    if input.kind(at + 2 + by_width) != close {
+        return None;
+    }
+    let rest = input.skip(at + 3 + by_width);
+    let name = format!("d{of}/d{by}");
+    if !of.is_empty() {
+        return Some(Ok((rest, Expr::Symbol(name.into()))));
+    }
+    Some(deeper(rest, rest.bars).and_then(|inner| {
+        let (after, body) = factor(inner)?;
+        Ok((after.back_to(input), Expr::Apply(name.into(), vec![body])))
+    }))
 }

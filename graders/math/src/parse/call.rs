@@ -101,6 +101,9 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
     let rest = input.skip(1);
     match name {
         "frac" => {
+            if let Some(derivative) = binder::derivative(rest) {
+                return derivative;
+            }
             let (rest, num) = argument(rest)?;
             let (rest, den) = argument(rest)?;
             Ok((rest, Expr::quotient(num, den)))

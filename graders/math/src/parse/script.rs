@@ -55,8 +55,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
                 return unread();
             }
             Some(Kind::Plus | Kind::Minus) if group => {
-                // `0^{+}`, `3^{-}`: one-sided approach; the side says nothing about the value.
-                return Ok((after, base));
+                return Ok((after, one_sided(base, inside.first())));
             }
             _ => {}
         }
@@ -65,7 +64,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
     if matches!(rest.first(), Some(Kind::Plus | Kind::Minus))
         && matches!(rest.kind(1), None | Some(Kind::Close(Shape::Group)))
     {
-        return Ok((rest.skip(1), base));
+        return Ok((rest.skip(1), one_sided(base, rest.first())));
     }
     let (rest, exponent) = exponent(rest)?;
     if matches!(exponent, Expr::Text(_)) {
@@ -78,6 +77,12 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
         return Ok((rest, Expr::Call(Function::Binomial, vec![top.clone(), exponent])));
     }
     Ok((rest, Expr::power(base, exponent)))
+}
+
+/// `0^+`, `3^-`: a point approached from one side.
+fn one_sided(base: Expr, sign: Option<Kind<'_>>) -> Expr {
+    let name = if sign == Some(Kind::Plus) { "from above" } else { "from below" };
+    Expr::Apply(name.into(), vec![base])
 }
 
 /// What stands raised: a group, or one signed factor without further postfixes but its own power.
