@@ -24,6 +24,7 @@
 //! # Known false negatives
 //!
 //! - Words that mean the same but are not the same words.
+//! - A gold that states more than the answer needs (`Kafelnikov served first` for `Kafelnikov`).
 //! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
 //! - Labelled values in another order than a bare list's.
 //!
