@@ -23,7 +23,9 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
         if cx.options.rounding != Rounding::Gold {
             return None;
         }
-        Rational::ratio(1, 2).mul(&Rational::small(10).pow(-decimal_places(value)?, 4_000)?)
+        // A whole number is taken as exact: 2 is not a rounded 1.618.
+        let places = decimal_places(value).filter(|places| *places > 0)?;
+        Rational::ratio(1, 2).mul(&Rational::small(10).pow(-places, 4_000)?)
     };
     let allowed = match (&cx.options.tolerance, half_unit()) {
         (None, None) => return Ok(false),

@@ -40,7 +40,7 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
         let from = rest.first()?.run().first()?.start;
         let tail = tokens.run().iter().position(|token| token.start >= from)?;
         let inner = answer(tokens.skip(tail), source)?;
-        return Some(Expr::Where(Box::new(inner), text::comparable(first.text(source)).into()));
+        return Some(Expr::Where(Box::new(inner), condition(*first, source).into()));
     }
     let whole_as_words = || words(tokens, source);
     let mut items: Vec<Expr> = Vec::with_capacity(pieces.len());
@@ -49,13 +49,13 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
         if piece.is_empty() {
             return whole_as_words();
         }
-        if let Some(word) = condition_word(piece)
+        if condition_word(piece).is_some()
             && let Some(last) = items.pop()
         {
             // A condition reaches to the end, commas included.
             let from = piece.run().first()?.start;
-            let tail = source.get(from..).unwrap_or(word);
-            items.push(Expr::Where(Box::new(last), text::comparable(tail).into()));
+            let tail = tokens.run().iter().position(|token| token.start >= from)?;
+            items.push(Expr::Where(Box::new(last), condition(tokens.skip(tail), source).into()));
             return joined(items, joins.get(..at.saturating_sub(1)).unwrap_or_default());
         }
         match element(piece, source) {
@@ -257,6 +257,28 @@ fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
         .then_some(word)
 }
 
+/// A condition in a form in which two can be compared: what it states, or its words.
+fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
+    let introduces = |kind: Option<Kind<'_>>| match kind {
+        Some(Kind::Word(words) | Kind::Text(words)) => words.split_whitespace().all(|word| {
+            matches!(
+                word.to_lowercase().as_str(),
+                "for" | "all" | "any" | "every" | "each" | "where" | "with" | "when" | "if"
+            )
+        }),
+        Some(Kind::Command("forall")) => true,
+        _ => false,
+    };
+    let mut rest = tokens;
+    while introduces(rest.first()) {
+        rest = rest.skip(1);
+    }
+    match statement(rest) {
+        Ok((left, stated)) if left.is_empty() => stated.shown(400),
+        _ => text::comparable(rest.text(source)),
+    }
+}
+
 /// One piece: a statement with what may follow it, or words.
 fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     if is_prose(piece) || begins_sentence(piece) {
@@ -264,7 +286,7 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     }
     if let Some((value, condition)) = bracketed_condition(piece) {
         let value = element(value, source)?;
-        return Some(Expr::Where(Box::new(value), text::comparable(condition.text(source)).into()));
+        return Some(Expr::Where(Box::new(value), self::condition(condition, source).into()));
     }
     // `\forall x > 0, …` and `\text{only } x = 0`
     let (start, lead) = leading_words(piece);
@@ -330,8 +352,7 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         return Some(value);
     }
     if condition_word(rest).is_some() {
-        let tail = text::comparable(rest.text(source));
-        return Some(Expr::Where(Box::new(value), tail.into()));
+        return Some(Expr::Where(Box::new(value), condition(rest, source).into()));
     }
     let is_words = |token: &Token<'_>| {
         matches!(
