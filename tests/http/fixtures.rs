@@ -30,7 +30,7 @@ static PANICKING: Spec = Spec {
     verdicts: &[VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "never" }],
     measures: &[],
     deterministic: true,
-    reads_prompt: false,
+    reads_context: false,
     work_unit: "panics",
 };
 

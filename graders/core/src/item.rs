@@ -163,6 +163,15 @@ pub struct Item {
 }
 
 impl Item {
+    /// Everything beside the completion, as a name.
+    #[must_use]
+    pub fn context_hash(&self) -> Hash {
+        let prompt = self.prompt.as_ref().map(Completion::hash);
+        // Facts came from JSON, so they go back into it.
+        let facts = serde_json::to_vec(&self.meta).unwrap_or_default();
+        Hash::of_parts(&[prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes()), &facts])
+    }
+
     /// An item of plain text without prompt or facts.
     #[must_use]
     pub fn text(completion: &str) -> Self {

@@ -61,8 +61,8 @@ pub struct Spec {
     pub measures: &'static [MeasureSpec],
     /// Whether grading again always gives the same verdict; only then are results cached.
     pub deterministic: bool,
-    /// Whether verdicts depend on the prompt, so that the cache must tell prompts apart.
-    pub reads_prompt: bool,
+    /// Whether verdicts depend on the prompt or on facts beyond `think_open`, so that the cache must tell them apart.
+    pub reads_context: bool,
     /// Unit of `work`, as a plural noun.
     pub work_unit: &'static str,
 }

@@ -106,8 +106,11 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         assert!(stderr.contains(message), "{arguments:?}: {stderr}");
     };
     refused(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
-    refused(&["replay", "nonsense"], "not an id");
-    refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST"], "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
+    refused(&["grades"], "there is no database at `assay.db`");
+    assert!(!folder.path().join("assay.db").exists(), "reading creates nothing");
+    refused(&["replay", "nonsense", "--database", "sqlite::memory:"], "not an id");
+    let absent = ["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--database", "sqlite::memory:"];
+    refused(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
     refused(&["serve", "--listen", "0.0.0.0:0"], "callers are not authenticated yet");
     refused(&["serve", "--database", "mysql://x"], "mysql");
     refused(&["riddle"], "unrecognized subcommand");

@@ -81,13 +81,13 @@ fn prepared_key(spec: &Spec, task: Hash) -> Hash {
 }
 
 /// Everything an outcome of a deterministic grader depends on.
-pub(crate) fn outcome_key(spec: &Spec, task: Hash, completion: Hash, think_open: bool, prompt: Option<Hash>) -> Hash {
+pub(crate) fn outcome_key(spec: &Spec, task: Hash, completion: Hash, think_open: bool, context: Option<Hash>) -> Hash {
     Hash::of_parts(&[
         spec.name.as_bytes(),
         &spec.version.to_le_bytes(),
         task.as_bytes(),
         completion.as_bytes(),
         &[u8::from(think_open)],
-        prompt.as_ref().map_or(&[], |hash| hash.as_bytes().as_slice()),
+        context.as_ref().map_or(&[], |hash| hash.as_bytes().as_slice()),
     ])
 }

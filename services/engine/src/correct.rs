@@ -9,7 +9,7 @@ use assay_correction::{Member, coefficients, mean};
 use serde_json::Map;
 
 use crate::plan::Plan;
-use crate::reply::{ChannelRates, GroupResult, ItemResult};
+use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
 
 pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
     if wave.len() < plan.batch.items.len() {
@@ -25,8 +25,22 @@ pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemRe
     wave
 }
 
+impl Reply {
+    /// The groups, in the order they first appear in the batch.
+    #[must_use]
+    pub fn groups(&self) -> Vec<GroupResult> {
+        groups(&self.plan, &self.in_order())
+    }
+
+    /// The channels, in the order they first appear in the batch.
+    #[must_use]
+    pub fn channels(&self) -> Vec<ChannelRates> {
+        channels(&self.in_order())
+    }
+}
+
 /// Groups of the finished batch, in the order they first appear; `results` are in the order of the batch.
-pub(crate) fn groups(plan: &Plan, results: &[&ItemResult]) -> Vec<GroupResult> {
+fn groups(plan: &Plan, results: &[&ItemResult]) -> Vec<GroupResult> {
     let mut groups = Vec::new();
     for members in groups_of(plan, results.len()) {
         let known: Vec<Member> = members.iter().map(|at| member(results[*at])).collect();
@@ -48,7 +62,7 @@ pub(crate) fn groups(plan: &Plan, results: &[&ItemResult]) -> Vec<GroupResult> {
 }
 
 /// Channels of the batch, in the order they first appear.
-pub(crate) fn channels(results: &[&ItemResult]) -> Vec<ChannelRates> {
+fn channels(results: &[&ItemResult]) -> Vec<ChannelRates> {
     let mut channels: Vec<ChannelRates> = Vec::new();
     for result in results {
         // A batch has a handful of channels at most.

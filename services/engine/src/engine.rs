@@ -5,68 +5,19 @@ use std::time::Duration;
 
 use assay_core::record::{Claim, SealedReply};
 use assay_core::store::Store;
-use assay_core::{BatchId, Clock, GraderTable, Ids, Lane, TaskError};
-use tokio::sync::{Semaphore, mpsc};
-use tokio_util::task::TaskTracker;
+use assay_core::{BatchId, GraderTable, TaskError};
+use tokio::sync::mpsc;
 
 use crate::admission::Admission;
 use crate::appeal::appeal;
-use crate::cache::Caches;
 use crate::compose::compose;
 use crate::correct::correct;
 use crate::grade::grade;
-use crate::idempotency::{InFlight, Turn};
+use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan};
 use crate::record;
-use crate::workers::Workers;
+use crate::shared::{EngineParts, Shared};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
-
-/// What bounds a node. None of it changes a verdict but `completion_bytes`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Worker threads.
-    pub workers: usize,
-    /// Items admitted at once, over all batches.
-    pub items_in_flight: usize,
-    /// Bytes of request bodies held at once.
-    pub body_bytes_in_flight: usize,
-    /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
-    pub completion_bytes: usize,
-    /// Bytes of prepared tasks kept.
-    pub prepared_bytes: u64,
-    /// Bytes of outcomes kept.
-    pub outcome_bytes: u64,
-    /// Items at once in each lane that waits for others.
-    pub waiting: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            items_in_flight: 131_072,
-            body_bytes_in_flight: 1 << 30,
-            completion_bytes: 1 << 20,
-            prepared_bytes: 64 << 20,
-            outcome_bytes: 64 << 20,
-            waiting: 256,
-        }
-    }
-}
-
-/// What an engine is put together from.
-pub struct EngineParts {
-    /// The graders, in the order they are shown.
-    pub graders: GraderTable,
-    /// The record; without one nothing is recorded and replies say so.
-    pub store: Option<Arc<dyn Store>>,
-    /// Where the time comes from.
-    pub clock: Arc<dyn Clock>,
-    /// Where ids come from.
-    pub ids: Ids,
-    /// What bounds it.
-    pub limits: Limits,
-}
 
 /// How results go out.
 pub enum Mode {
@@ -79,34 +30,7 @@ pub enum Mode {
 /// Grades batches. Cheap to clone: clones share everything.
 #[derive(Clone)]
 pub struct Engine {
-    inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) graders: GraderTable,
-    pub(crate) store: Option<Arc<dyn Store>>,
-    pub(crate) clock: Arc<dyn Clock>,
-    ids: Ids,
-    pub(crate) limits: Limits,
-    admission: Arc<Admission>,
-    pub(crate) workers: Workers,
-    pub(crate) caches: Caches,
-    pub(crate) tasks: TaskTracker,
-    in_flight: Arc<InFlight>,
-    sandbox: Arc<Semaphore>,
-    device: Arc<Semaphore>,
-    remote: Arc<Semaphore>,
-}
-
-impl Inner {
-    /// The bound on items at once in a lane that waits.
-    pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
-        Arc::clone(match lane {
-            Lane::Cpu | Lane::Sandbox => &self.sandbox,
-            Lane::Device => &self.device,
-            Lane::Remote => &self.remote,
-        })
-    }
+    inner: Arc<Shared>,
 }
 
 /// What one run of the stages is asked beside the batch.
@@ -124,25 +48,7 @@ impl Engine {
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(parts: EngineParts) -> std::io::Result<Self> {
-        let EngineParts { graders, store, clock, ids, limits } = parts;
-        metrics::describe();
-        let lane = || Arc::new(Semaphore::new(limits.waiting.clamp(1, Semaphore::MAX_PERMITS)));
-        let inner = Inner {
-            graders,
-            store,
-            admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, Arc::clone(&clock)),
-            clock,
-            ids,
-            workers: Workers::start(limits.workers)?,
-            caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
-            tasks: TaskTracker::new(),
-            in_flight: Arc::new(InFlight::default()),
-            sandbox: lane(),
-            device: lane(),
-            remote: lane(),
-            limits,
-        };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(Shared::start(parts)?) })
     }
 
     /// Grades a batch. Dropping the future cancels what is not graded yet.
@@ -211,7 +117,7 @@ impl Engine {
             sealed = self.record(&plan, &mut reply, &run, finished.is_done()).await;
             self.deliver(&plan, &reply, run.mode).await;
         }
-        metrics::batch(&plan, self.inner.clock.as_ref());
+        metrics::batch(self.inner.clock.monotonic().saturating_sub(plan.admitted));
         Ok((reply, sealed))
     }
 

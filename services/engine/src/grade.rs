@@ -13,9 +13,9 @@ use futures::FutureExt;
 use tokio::sync::mpsc;
 
 use crate::cache::outcome_key;
-use crate::engine::Inner;
 use crate::metrics;
 use crate::plan::{Plan, Unit};
+use crate::shared::Shared;
 use crate::workers::Job;
 
 /// Most units one job grades. Short enough that callers take turns quickly, long enough that queueing costs little.
@@ -55,7 +55,7 @@ impl Drop for Finished {
 }
 
 /// Sends every unit of the plan to its lane.
-pub(crate) fn grade(inner: &Arc<Inner>, plan: &Arc<Plan>) -> Finished {
+pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     let (sender, results) = mpsc::unbounded_channel();
     let cancel = CancelFlag::new();
     let shared = Arc::new(Lanes {
@@ -166,7 +166,7 @@ impl Finished {
 
 /// What the lanes of one batch share.
 struct Lanes {
-    inner: Arc<Inner>,
+    inner: Arc<Shared>,
     plan: Arc<Plan>,
     cx: GradeContext,
 }
@@ -238,15 +238,9 @@ impl Lanes {
         }
         let cacheable = task.spec.deterministic && self.plan.use_kept;
         let key = cacheable.then(|| {
-            let prompt = batch_item.item.prompt.as_ref().filter(|_| task.spec.reads_prompt);
+            let context = task.spec.reads_context.then(|| batch_item.item.context_hash());
             let task_hash = batch_item.part(unit.part).map_or(batch_item.task.hash(), assay_core::Task::hash);
-            outcome_key(
-                task.spec,
-                task_hash,
-                batch_item.completion_hash(),
-                batch_item.item.meta.think_open,
-                prompt.map(assay_core::Completion::hash),
-            )
+            outcome_key(task.spec, task_hash, batch_item.completion_hash(), batch_item.item.meta.think_open, context)
         });
         if let Some(outcome) = key.as_ref().and_then(|key| self.inner.caches.outcome(key)) {
             return Before::Known(Outcome::clone(&outcome), true);
@@ -274,7 +268,7 @@ impl Lanes {
             grade_us: micros(now.saturating_sub(started)),
             time_us: self.inner.clock.unix_us(),
         };
-        metrics::graded(&done);
+        metrics::graded(done.spec, &done.outcome, cached, done.queue_us, done.grade_us);
         done
     }
 }

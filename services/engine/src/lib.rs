@@ -18,13 +18,15 @@ mod plan;
 mod record;
 mod replay;
 mod reply;
+mod shared;
 mod workers;
 
 pub use admission::{Admission, BodyPermit};
 pub use batch::{Batch, BatchItem};
 pub use compose::Policy;
-pub use engine::{Engine, EngineParts, Limits, Mode};
+pub use engine::{Engine, Mode};
 pub use error::EngineError;
 pub use idempotency::{Answer, Keyed, Render};
 pub use replay::{Replay, ReplayError, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};
+pub use shared::{EngineParts, Limits};

@@ -1,10 +1,9 @@
 //! Every metric of the engine, described in one place.
 
-use assay_core::Clock;
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use std::time::Duration;
 
-use crate::grade::PartDone;
-use crate::plan::Plan;
+use assay_core::{Outcome, Spec};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 const GRADES: &str = "assay_grades_total";
 const GRADE_SECONDS: &str = "assay_grade_seconds";
@@ -27,18 +26,18 @@ pub(crate) fn describe() {
     describe_counter!(UNRECORDED, Unit::Count, "Grades answered with `recorded: false` because the record failed.");
 }
 
-pub(crate) fn graded(done: &PartDone) {
-    let grader = done.spec.name;
-    let verdict = done.outcome.grade().map_or("", |grade| grade.verdict.as_str());
-    let cached = if done.cached { "true" } else { "false" };
-    counter!(GRADES, "grader" => grader, "outcome" => done.outcome.word(), "verdict" => verdict, "cached" => cached)
+pub(crate) fn graded(spec: &'static Spec, outcome: &Outcome, cached: bool, queue_us: u64, grade_us: u64) {
+    let grader = spec.name;
+    let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
+    let cached = if cached { "true" } else { "false" };
+    counter!(GRADES, "grader" => grader, "outcome" => outcome.word(), "verdict" => verdict, "cached" => cached)
         .increment(1);
-    histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(done.grade_us));
-    histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(done.queue_us));
+    histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
+    histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
-pub(crate) fn batch(plan: &Plan, clock: &dyn Clock) {
-    histogram!(BATCH_SECONDS).record(clock.monotonic().saturating_sub(plan.admitted).as_secs_f64());
+pub(crate) fn batch(span: Duration) {
+    histogram!(BATCH_SECONDS).record(span.as_secs_f64());
 }
 
 pub(crate) fn in_flight(items: usize) {

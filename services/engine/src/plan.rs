@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::admission::Permit;
 use crate::cache::PreparedTask;
-use crate::engine::Inner;
+use crate::shared::Shared;
 use crate::workers::Job;
 use crate::{Batch, EngineError};
 
@@ -41,7 +41,7 @@ pub(crate) struct Unit {
 }
 
 pub(crate) async fn plan(
-    inner: &Arc<Inner>,
+    inner: &Arc<Shared>,
     batch: Batch,
     id: BatchId,
     permit: Permit,
@@ -73,7 +73,7 @@ struct Distinct {
 }
 
 /// Finds the distinct tasks and checks the shape of each, before anything is graded.
-fn distinct_tasks(inner: &Inner, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
+fn distinct_tasks(inner: &Shared, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
@@ -104,14 +104,14 @@ fn distinct_tasks(inner: &Inner, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Un
 }
 
 /// Looks at the shape of one task and finds its grader.
-pub(crate) fn check(inner: &Inner, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
+pub(crate) fn check(inner: &Shared, task: &Task) -> Result<Arc<dyn Grader>, assay_core::TaskError> {
     let grader = inner.graders.get(task)?;
     grader.check(task, &PrepareContext::new(&inner.graders))?;
     Ok(Arc::clone(grader))
 }
 
 /// Prepares the distinct tasks that are not in the cache, on the workers.
-async fn prepare(inner: &Arc<Inner>, caller: &Arc<str>, distinct: Vec<Distinct>) -> Vec<Arc<PreparedTask>> {
+async fn prepare(inner: &Arc<Shared>, caller: &Arc<str>, distinct: Vec<Distinct>) -> Vec<Arc<PreparedTask>> {
     let mut slots = Vec::with_capacity(distinct.len());
     let mut jobs: Vec<Job> = Vec::new();
     for Distinct { grader, task } in distinct {
@@ -151,7 +151,7 @@ enum Slot {
     Coming(&'static assay_core::Spec, oneshot::Receiver<Arc<PreparedTask>>),
 }
 
-fn prepare_one(inner: &Inner, grader: &dyn Grader, task: &Task) -> PreparedTask {
+fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
         let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use assay_core::{BatchId, Component, GradeId, Outcome, Reward, Score, Spec};
 use serde_json::{Map, Value};
 
-use crate::correct;
 use crate::plan::Plan;
 use crate::{Batch, BatchItem};
 
@@ -92,7 +91,7 @@ pub type Wave = Arc<Vec<ItemResult>>;
 /// What a batch became.
 #[derive(Clone)]
 pub struct Reply {
-    plan: Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     waves: Vec<Wave>,
 }
 
@@ -136,19 +135,8 @@ impl Reply {
         self.waves.iter().flat_map(|wave| wave.iter())
     }
 
-    /// The groups, in the order they first appear in the batch.
-    #[must_use]
-    pub fn groups(&self) -> Vec<GroupResult> {
-        correct::groups(&self.plan, &self.in_order())
-    }
-
-    /// The channels, in the order they first appear in the batch.
-    #[must_use]
-    pub fn channels(&self) -> Vec<ChannelRates> {
-        correct::channels(&self.in_order())
-    }
-
-    fn in_order(&self) -> Vec<&ItemResult> {
+    /// Results in the order of the batch.
+    pub(crate) fn in_order(&self) -> Vec<&ItemResult> {
         let mut results: Vec<&ItemResult> = self.results().collect();
         results.sort_by_key(|result| result.position);
         results

@@ -17,7 +17,7 @@ use crate::{Config, graders, observe};
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// The record cannot be opened.
-    #[error("cannot open the record: {0}")]
+    #[error("cannot open the record")]
     Store(#[from] OpenError),
     /// The system refuses threads.
     #[error("cannot start the worker threads: {0}")]

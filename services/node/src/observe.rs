@@ -1,5 +1,6 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
+use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -18,7 +19,8 @@ const BUCKETS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let filter = EnvFilter::try_new(&log.filter)
         .map_err(|error| ConfigError::Invalid { origin: "`log.filter`".to_owned(), message: error.to_string() })?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let set = match log.format {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().try_init(),

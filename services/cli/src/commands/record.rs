@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::{Context, ensure};
 use assay_client::{Client, Retry};
 use assay_node::Node;
 
@@ -19,5 +20,16 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
         return Ok(Source::Server(Client::new(server, Retry::default())?));
     }
     let database = record.database.iter().map(|url| ("store", "database", url.clone().into()));
-    Ok(Source::Node(Node::start(configuration(file, database.collect())?).await?))
+    let config = configuration(file, database.collect())?;
+    refuse_to_create(&config.store.database)?;
+    let node = Node::start(config).await;
+    Ok(Source::Node(node.context("a record that a server holds is read with `--server URL`")?))
+}
+
+/// Serving creates its record; reading one that is not there is a slip.
+fn refuse_to_create(database: &str) -> anyhow::Result<()> {
+    if let Some(path) = database.strip_prefix("sqlite://") {
+        ensure!(Path::new(path).exists(), "there is no database at `{path}`; name one with `--database` or `--server`");
+    }
+    Ok(())
 }

@@ -31,7 +31,7 @@ const fn spec(name: &'static str, lane: Lane) -> Spec {
         verdicts: VERDICTS,
         measures: &[],
         deterministic: true,
-        reads_prompt: false,
+        reads_context: false,
         work_unit: "comparisons",
     }
 }

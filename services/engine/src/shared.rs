@@ -1,0 +1,109 @@
+//! What all batches of a node share: graders, record, clock, workers, caches, doors; and what bounds them.
+
+use std::sync::Arc;
+
+use assay_core::store::Store;
+use assay_core::{Clock, GraderTable, Ids, Lane};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::admission::Admission;
+use crate::cache::Caches;
+use crate::idempotency::InFlight;
+use crate::metrics;
+use crate::workers::Workers;
+
+/// What bounds a node. None of it changes a verdict but `completion_bytes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Worker threads.
+    pub workers: usize,
+    /// Items admitted at once, over all batches.
+    pub items_in_flight: usize,
+    /// Bytes of request bodies held at once.
+    pub body_bytes_in_flight: usize,
+    /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
+    pub completion_bytes: usize,
+    /// Bytes of prepared tasks kept.
+    pub prepared_bytes: u64,
+    /// Bytes of outcomes kept.
+    pub outcome_bytes: u64,
+    /// Items at once in each lane that waits for others.
+    pub waiting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            items_in_flight: 131_072,
+            body_bytes_in_flight: 1 << 30,
+            completion_bytes: 1 << 20,
+            prepared_bytes: 64 << 20,
+            outcome_bytes: 64 << 20,
+            waiting: 256,
+        }
+    }
+}
+
+/// What an engine is put together from.
+pub struct EngineParts {
+    /// The graders, in the order they are shown.
+    pub graders: GraderTable,
+    /// The record; without one nothing is recorded and replies say so.
+    pub store: Option<Arc<dyn Store>>,
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Ids,
+    /// What bounds it.
+    pub limits: Limits,
+}
+
+pub(crate) struct Shared {
+    pub(crate) graders: GraderTable,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) limits: Limits,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) workers: Workers,
+    pub(crate) caches: Caches,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) in_flight: Arc<InFlight>,
+    sandbox: Arc<Semaphore>,
+    device: Arc<Semaphore>,
+    remote: Arc<Semaphore>,
+}
+
+impl Shared {
+    pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
+        let EngineParts { graders, store, clock, ids, limits } = parts;
+        metrics::describe();
+        let lane = || Arc::new(Semaphore::new(limits.waiting.clamp(1, Semaphore::MAX_PERMITS)));
+        Ok(Self {
+            graders,
+            store,
+            admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, Arc::clone(&clock)),
+            clock,
+            ids,
+            workers: Workers::start(limits.workers)?,
+            caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
+            tasks: TaskTracker::new(),
+            in_flight: Arc::new(InFlight::default()),
+            sandbox: lane(),
+            device: lane(),
+            remote: lane(),
+            limits,
+        })
+    }
+
+    /// The bound on items at once in a lane that waits.
+    pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
+        Arc::clone(match lane {
+            Lane::Cpu | Lane::Sandbox => &self.sandbox,
+            Lane::Device => &self.device,
+            Lane::Remote => &self.remote,
+        })
+    }
+}
