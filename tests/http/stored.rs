@@ -33,7 +33,7 @@ async fn grades_are_listed_newest_first_page_by_page() {
 #[tokio::test]
 async fn wrong_parameters_are_told() {
     let service = service().await;
-    for query in ["limit=0", "limit=x", "before=nonsense", "verdikt=1", "batch=1"] {
+    for query in ["limit=0", "limit=x", "before=nonsense", "verdikt=1", "batch=1", "outcome=GRADED", "score_min=NaN"] {
         assert_eq!(service.get(&format!("/v1/grades?{query}")).await.refusal().1, "invalid_parameter", "{query}");
     }
 }
@@ -48,7 +48,9 @@ async fn a_grade_holds_what_it_was_made_from() {
     assert_eq!(grade["evidence"], results[1]["evidence"]);
     let unknown = service.get("/v1/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST").await;
     assert_eq!(unknown.refusal(), (404, "not_found".into(), None));
-    assert_eq!(service.get("/v1/grades/x").await.refusal().0, 400);
+    for odd in ["x", "%ff"] {
+        assert_eq!(service.get(&format!("/v1/grades/{odd}")).await.refusal().1, "invalid_parameter", "{odd}");
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,27 @@ pub struct Message {
     pub rest: BTreeMap<String, Value>,
 }
 
+/// Roles a message may have. Another spelling would silently hide the message from its grader.
+const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
+
 impl Message {
+    /// Whether role and content have a shape that graders read.
+    fn check(&self) -> Result<(), String> {
+        if !ROLES.contains(&self.role.as_str()) {
+            return Err(format!("a message's `role` is one of {}: `{}`", ROLES.join(", "), short(&self.role)));
+        }
+        let is_part = |part: &Value| match part.get("type").and_then(Value::as_str) {
+            Some("text") => part.get("text").is_some_and(Value::is_string),
+            Some(_) => true,
+            None => part.is_string(),
+        };
+        match &self.content {
+            Value::Null | Value::String(_) => Ok(()),
+            Value::Array(parts) if parts.iter().all(is_part) => Ok(()),
+            _ => Err("a message's `content` is a string, null, or an array of parts with a `type`".to_owned()),
+        }
+    }
+
     /// The text parts, joined. Images and other parts count for nothing.
     #[must_use]
     pub fn text(&self) -> String {
@@ -34,6 +54,11 @@ impl Message {
             _ => String::new(),
         }
     }
+}
+
+/// A text for an error message: not more than anyone reads.
+fn short(text: &str) -> String {
+    text.chars().take(60).collect()
 }
 
 fn part_text(part: &Value) -> Option<&str> {
@@ -68,8 +93,12 @@ impl<'de> Deserialize<'de> for Completion {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Completion, A::Error> {
                 let mut messages = Vec::new();
-                while let Some(message) = seq.next_element()? {
+                while let Some(message) = seq.next_element::<Message>()? {
+                    message.check().map_err(de::Error::custom)?;
                     messages.push(message);
+                }
+                if messages.is_empty() {
+                    return Err(de::Error::custom("a list of messages has at least one"));
                 }
                 Ok(Completion::Messages(messages.into()))
             }
@@ -92,6 +121,15 @@ impl Completion {
                 .find(|message| message.role == "assistant")
                 .map(|message| Cow::Owned(message.text()))
                 .unwrap_or_default(),
+        }
+    }
+
+    /// Whether there is anything a text grader could read: a text, or a message of the assistant.
+    #[must_use]
+    pub fn has_answer(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Messages(messages) => messages.iter().any(|message| message.role == "assistant"),
         }
     }
 

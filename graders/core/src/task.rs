@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::{ErrorCode, Hash, TaskError};
 
@@ -153,17 +154,47 @@ impl Task {
         let invalid = |error: &serde_json::Error, pointer: String| {
             TaskError::new(ErrorCode::InvalidTask, &pointer, without_position(&error.to_string()))
         };
-        let mut fields: serde_json::Map<String, serde_json::Value> =
+        let UniqueKeys(mut fields) =
             serde_json::from_str(self.body.get()).map_err(|error| invalid(&error, String::new()))?;
         fields.remove("type");
         let keys: Vec<String> = fields.keys().cloned().collect();
-        serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| {
+        serde_json::from_value(Value::Object(fields)).map_err(|error| {
             let message = error.to_string();
             // A message about an unknown field goes on to name the known ones: the first one named is meant.
             let named = keys.iter().filter_map(|key| Some((message.find(&format!("`{key}`"))?, key)));
             let pointer = named.min().map(|(_, key)| key);
             invalid(&error, pointer.map(|key| format!("/{key}")).unwrap_or_default())
         })
+    }
+}
+
+/// An object that names no key twice: of two values for one key, either could be meant.
+struct UniqueKeys(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = UniqueKeys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<UniqueKeys, A::Error> {
+                let mut fields = Map::new();
+                while let Some((key, value)) = object.next_entry::<String, Value>()? {
+                    if fields.contains_key(&key) {
+                        return Err(de::Error::custom(format_args!("duplicate field `{key}`")));
+                    }
+                    fields.insert(key, value);
+                }
+                Ok(UniqueKeys(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
     }
 }
 
@@ -202,6 +233,12 @@ mod tests {
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
         assert!(error.message.contains("unknown field `tolerence`"), "{error}");
+    }
+
+    #[test]
+    fn a_key_stands_once() {
+        let task = Task::from_json(r#"{"type":"math","answer":"1","answer":"2"}"#).unwrap();
+        assert_eq!(task.parse::<Shape>().unwrap_err().message, "duplicate field `answer`");
     }
 
     #[test]

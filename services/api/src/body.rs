@@ -28,11 +28,9 @@ pub(crate) async fn read(
     let mut permit = admission.body();
     let mut read = BytesMut::new();
     if let Some(announced) = announced {
+        // Room is counted as bytes arrive: what is only announced would let a few slow senders lock everyone out.
         refuse_too_large(announced, limits)?;
-        permit.grow(announced)?;
-        read.reserve(announced);
     }
-    let mut held = announced.unwrap_or(0);
     loop {
         let frame = tokio::time::timeout(limits.body_pause, body.frame()).await.map_err(|_| {
             let seconds = limits.body_pause.as_secs();
@@ -49,10 +47,7 @@ pub(crate) async fn read(
         };
         let length = read.len() + data.len();
         refuse_too_large(length, limits)?;
-        if length > held {
-            permit.grow(length - held)?;
-            held = length;
-        }
+        permit.grow(data.len())?;
         read.extend_from_slice(&data);
     }
     Ok(ReadBody { bytes: read.freeze(), permit })

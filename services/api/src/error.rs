@@ -45,9 +45,10 @@ impl From<EngineError> for ApiError {
             EngineError::ShuttingDown => {
                 Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(1) }
             }
-            EngineError::TooLarge { .. } | EngineError::KeyReused | EngineError::Store(_) => {
-                Problem::new(code, error.to_string()).into()
-            }
+            EngineError::TooLarge { .. }
+            | EngineError::ClientStalled
+            | EngineError::KeyReused
+            | EngineError::Store(_) => Problem::new(code, error.to_string()).into(),
         }
     }
 }

@@ -128,8 +128,8 @@ pub(crate) struct Grades {
     /// Largest score
     #[arg(long)]
     pub(crate) score_max: Option<f64>,
-    /// Most rows
-    #[arg(long, default_value_t = 20)]
+    /// Most rows, 1 to 1000
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) limit: u32,
 }
 

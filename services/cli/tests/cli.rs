@@ -105,6 +105,11 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(message), "{arguments:?}: {stderr}");
     };
+    std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
+    refused(&["grade", "items.jsonl", "-o", "./items.jsonl"], "is the input");
+    assert_eq!(std::fs::read_to_string(folder.path().join("items.jsonl")).unwrap(), ITEMS);
+    refused(&["grade", "items.jsonl", "--run", "r"], "add `--database` or `--server`");
+    refused(&["grade", "items.jsonl", "--jobs", "100000"], "`engine.workers` is 0 (one a core) to 1024");
     refused(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
     refused(&["grades"], "there is no database at `assay.db`");
     assert!(!folder.path().join("assay.db").exists(), "reading creates nothing");

@@ -24,11 +24,12 @@ pub enum ClientError {
         reason: String,
     },
     /// The server cannot be reached or broke off.
-    #[error("{url}: {error}")]
+    #[error("the request to `{url}` failed")]
     Transport {
         /// Where.
         url: Url,
         /// Why.
+        #[source]
         error: reqwest::Error,
     },
     /// The server refused.

@@ -7,6 +7,7 @@ use assay_core::record::{Claim, SealedReply};
 use assay_core::store::Store;
 use assay_core::{BatchId, GraderTable, TaskError};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::SendTimeoutError;
 
 use crate::admission::Admission;
 use crate::appeal::appeal;
@@ -18,6 +19,9 @@ use crate::plan::{Plan, check, plan};
 use crate::record;
 use crate::shared::{EngineParts, Shared};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
+
+/// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others wait for.
+const DELIVERY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How results go out.
 pub enum Mode {
@@ -105,17 +109,18 @@ impl Engine {
 
     /// The way of a batch.
     async fn run(&self, batch: Batch, run: Run<'_>) -> Result<(Reply, Option<SealedReply>), EngineError> {
-        let permit = self.inner.admission.admit(batch.items.len())?;
-        let plan = Arc::new(plan(&self.inner, batch, run.id, permit, run.use_kept).await?);
+        // Held until the last result is handed over; what a reply keeps alive after that is the client's business.
+        let _admitted = self.inner.admission.admit(batch.items.len())?;
+        let plan = Arc::new(plan(&self.inner, batch, run.id, run.use_kept).await?);
         let mut finished = grade(&self.inner, &plan);
-        let (mut reply, mut sealed) = (Reply::new(&plan), None);
+        let (mut reply, mut sealed, mut listening) = (Reply::new(&plan), None, true);
         while let Some(wave) = finished.next(matches!(run.mode, Mode::Whole)).await {
             let wave = appeal(wave);
             let wave = compose(&plan, wave);
             let wave = correct(&plan, wave);
             reply.push(Arc::new(wave));
             sealed = self.record(&plan, &mut reply, &run, finished.is_done()).await;
-            self.deliver(&plan, &reply, run.mode).await;
+            listening = listening && self.deliver(&plan, &reply, &run).await?;
         }
         metrics::batch(self.inner.clock.monotonic().saturating_sub(plan.admitted));
         Ok((reply, sealed))
@@ -153,12 +158,17 @@ impl Engine {
         }
     }
 
-    async fn deliver(&self, plan: &Arc<Plan>, reply: &Reply, mode: &Mode) {
-        if let (Mode::Streamed(sender), Some(wave)) = (mode, reply.last_wave()) {
-            let mut part = Reply::new(plan);
-            part.push(Arc::clone(wave));
-            // Nobody listens when the client is gone; a keyed batch is finished nevertheless.
-            let _ = sender.send(part).await;
+    /// Hands the latest wave to the stream and says whether anyone still listens. A client that does not read for [`DELIVERY_PATIENCE`] gives its place up; under
+    /// a key its batch is finished nevertheless, and found when it asks again.
+    async fn deliver(&self, plan: &Arc<Plan>, reply: &Reply, run: &Run<'_>) -> Result<bool, EngineError> {
+        let (Mode::Streamed(sender), Some(wave)) = (run.mode, reply.last_wave()) else { return Ok(false) };
+        let mut part = Reply::new(plan);
+        part.push(Arc::clone(wave));
+        match sender.send_timeout(part, DELIVERY_PATIENCE).await {
+            Ok(()) => Ok(true),
+            Err(SendTimeoutError::Closed(_)) => Ok(false),
+            Err(SendTimeoutError::Timeout(_)) if run.keyed.is_some() => Ok(false),
+            Err(SendTimeoutError::Timeout(_)) => Err(EngineError::ClientStalled),
         }
     }
 

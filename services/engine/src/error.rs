@@ -42,6 +42,9 @@ pub enum EngineError {
     /// The node is shutting down.
     #[error("the node is shutting down; send the batch to another or retry")]
     ShuttingDown,
+    /// A streaming client stopped reading; the rest of its batch was not graded.
+    #[error("the client did not read its stream; read faster, or send smaller batches")]
+    ClientStalled,
     /// The idempotency key belongs to another request.
     #[error("the idempotency key was used with another body; use a new key for a new request")]
     KeyReused,
@@ -60,6 +63,7 @@ impl EngineError {
             Self::Overloaded { .. } => ErrorCode::Overloaded,
             Self::TooLarge { .. } => ErrorCode::TooManyItems,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
+            Self::ClientStalled => ErrorCode::Cancelled,
             Self::KeyReused => ErrorCode::IdempotencyMismatch,
             Self::Store(_) => ErrorCode::StoreUnavailable,
         }

@@ -268,7 +268,9 @@ impl Lanes {
             grade_us: micros(now.saturating_sub(started)),
             time_us: self.inner.clock.unix_us(),
         };
-        metrics::graded(done.spec, &done.outcome, cached, done.queue_us, done.grade_us);
+        if !self.cx.cancel.is_cancelled() {
+            metrics::graded(done.spec, &done.outcome, cached, done.queue_us, done.grade_us);
+        }
         done
     }
 }

@@ -9,13 +9,12 @@ use assay_core::grader::Unprepared;
 use assay_core::{BatchId, ErrorCode, Fault, Grader, Hash, Lane, PrepareContext, Task};
 use tokio::sync::oneshot;
 
-use crate::admission::Permit;
 use crate::cache::PreparedTask;
 use crate::shared::Shared;
 use crate::workers::Job;
 use crate::{Batch, EngineError};
 
-/// A batch admitted, its tasks prepared, its work ordered.
+/// A batch, its tasks prepared, its work ordered.
 pub(crate) struct Plan {
     pub(crate) id: BatchId,
     pub(crate) batch: Batch,
@@ -29,7 +28,6 @@ pub(crate) struct Plan {
     pub(crate) use_kept: bool,
     /// The same moment in microseconds since the Unix epoch.
     pub(crate) received_us: i64,
-    _permit: Permit,
 }
 
 /// One task of one item: part 0 is the item's own task, the checks follow.
@@ -40,13 +38,7 @@ pub(crate) struct Unit {
     pub(crate) task: usize,
 }
 
-pub(crate) async fn plan(
-    inner: &Arc<Shared>,
-    batch: Batch,
-    id: BatchId,
-    permit: Permit,
-    use_kept: bool,
-) -> Result<Plan, EngineError> {
+pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kept: bool) -> Result<Plan, EngineError> {
     let (admitted, received_us) = (inner.clock.monotonic(), inner.clock.unix_us());
     let (distinct, mut units) = distinct_tasks(inner, &batch)?;
     let tasks = prepare(inner, &batch.caller, distinct).await;
@@ -54,7 +46,7 @@ pub(crate) async fn plan(
         let bytes = batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
         (lane_rank(tasks[unit.task].spec.lane), std::cmp::Reverse(bytes))
     });
-    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, _permit: permit })
+    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us })
 }
 
 /// Lanes that wait for others go first, so that the cores work meanwhile.

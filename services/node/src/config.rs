@@ -11,6 +11,9 @@ use toml::{Table, Value};
 /// Prefix of variables.
 const PREFIX: &str = "ASSAY_";
 
+/// Most worker threads: far above the cores of any machine, far below what a process may start.
+const MAX_WORKERS: usize = 1_024;
+
 /// The file that is read when no other is named and it exists.
 pub const DEFAULT_FILE: &str = "assay.toml";
 
@@ -244,6 +247,9 @@ fn check(table: &Table, origin: &str) -> Result<(), ConfigError> {
 
 fn parse(table: &Table) -> Result<Config, String> {
     let config: Config = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    if config.engine.workers > MAX_WORKERS {
+        return Err(format!("`engine.workers` is 0 (one a core) to {MAX_WORKERS}: {}", config.engine.workers));
+    }
     if !config.server.listen.ip().is_loopback() && !config.server.insecure {
         return Err(format!(
             "callers are not authenticated yet, so `{}` would let anyone who reaches it grade and read the record; \

@@ -30,9 +30,6 @@ pub enum NodeError {
         /// Why.
         error: std::io::Error,
     },
-    /// Accepting connections failed.
-    #[error("serving failed: {0}")]
-    Serve(std::io::Error),
     /// Metrics cannot be collected.
     #[error("cannot collect metrics: {0}")]
     Metrics(String),
@@ -104,7 +101,7 @@ impl Node {
     /// Serves on `listener` until `stop` resolves, then finishes what runs and closes the record.
     ///
     /// # Errors
-    /// [`NodeError`] when metrics cannot be collected or accepting fails for good.
+    /// [`NodeError::Metrics`] when metrics cannot be collected.
     pub async fn serve(
         &self,
         listener: TcpListener,
@@ -113,27 +110,19 @@ impl Node {
         let api = self.api()?;
         let patience = Duration::from_secs(self.config.server.shutdown_seconds);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
-        let serving = tokio::spawn(assay_api::serve(listener, api, async move {
+        let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
             stop.await;
             // The receiver lives until this function returns.
             let _ = stopping.send(());
         }));
-        let abort = serving.abort_handle();
-        // Serving may also end on its own, by an error; then the sender is dropped, and so is the wait.
-        let asked = stopped.await.is_ok();
-        if asked {
-            self.engine.shut_down(patience).await;
-        }
+        // The sender is dropped only with the serving task, which then has nothing more to serve.
+        let _ = stopped.await;
+        self.engine.shut_down(patience).await;
         // Connections that idle are closed by the server; one that hangs is not waited for without end.
-        let served = tokio::time::timeout(patience, serving).await;
-        abort.abort();
-        if !asked {
-            self.engine.shut_down(patience).await;
+        if tokio::time::timeout(patience, &mut serving).await.is_err() {
+            serving.abort();
         }
-        match served {
-            Ok(Ok(result)) => result.map_err(NodeError::Serve),
-            Ok(Err(_)) | Err(_) => Ok(()),
-        }
+        Ok(())
     }
 
     /// Finishes what runs and closes the record, for nodes that do not serve.

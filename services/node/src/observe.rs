@@ -10,7 +10,10 @@ use crate::config::{Log, LogFormat};
 use crate::{ConfigError, NodeError};
 
 /// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
-const BUCKETS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0];
+const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0];
+
+/// Upper bounds of histogram buckets of counts.
+const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
 /// Sends log lines to stderr, and panics into the log.
 ///
@@ -42,7 +45,8 @@ pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
     static COLLECTOR: OnceLock<Result<PrometheusHandle, String>> = OnceLock::new();
     let collector = COLLECTOR.get_or_init(|| {
         PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), BUCKETS)
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
+            .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_entries".to_owned()), ENTRIES))
             .and_then(PrometheusBuilder::install_recorder)
             .map_err(|error| error.to_string())
     });

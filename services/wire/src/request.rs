@@ -4,10 +4,11 @@
 //! refused before its items cost anything; the second reads each item, so that an error names the item by its pointer.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use assay_core::{Completion, ErrorCode, Meta, Task};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -68,7 +69,7 @@ pub struct ItemRequest {
     #[schema(value_type = Object)]
     pub task: Box<RawValue>,
     /// Further tasks by name, graded beside the task and reported as components.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "named_once")]
     #[schema(value_type = Object)]
     pub checks: BTreeMap<String, Box<RawValue>>,
     /// Facts the trainer sends along: `tokens`, `truncated`, `think_open` and any other.
@@ -134,12 +135,20 @@ struct Envelope<'a> {
 /// # Errors
 /// The first [`Problem`] found, with a pointer into the body where it is one field's.
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            String::new(),
+            "the body is an object with `items`, not an array",
+        ));
+    }
     let mut unknown = Unknown::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
     let envelope: Envelope<'_> = serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
         .and_then(|envelope| reader.end().map(|()| envelope))
         .map_err(|error| body_problem(body, &error))?;
     let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
+    refuse_long_name("", "run", run.as_deref())?;
     if raw_items.is_empty() {
         return Err(Problem::at(ErrorCode::EmptyBatch, "/items".into(), "the batch has no item; send at least one"));
     }
@@ -170,7 +179,57 @@ pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warnin
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
 }
 
+/// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
+const MAX_NAME_BYTES: usize = 1_024;
+
+fn refuse_long_name(pointer: &str, field: &str, name: Option<&str>) -> Result<(), Problem> {
+    if name.is_none_or(|name| name.len() <= MAX_NAME_BYTES) {
+        return Ok(());
+    }
+    let message = format!("`{field}` is longer than {MAX_NAME_BYTES} bytes; shorten it");
+    Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/{field}"), message))
+}
+
+/// Reads checks by name, each name once: of two tasks under one name, either could be meant.
+fn named_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, Box<RawValue>>, D::Error> {
+    struct Checks;
+
+    impl<'de> Visitor<'de> for Checks {
+        type Value = BTreeMap<String, Box<RawValue>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of tasks by name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+            let mut checks = BTreeMap::new();
+            while let Some((name, task)) = object.next_entry::<String, Box<RawValue>>()? {
+                if checks.contains_key(&name) {
+                    return Err(de::Error::custom(format_args!("duplicate field `{name}`")));
+                }
+                checks.insert(name, task);
+            }
+            Ok(checks)
+        }
+    }
+
+    deserializer.deserialize_map(Checks)
+}
+
 fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Problem> {
+    let names = [
+        ("id", &request.id),
+        ("group", &request.group),
+        ("prompt_key", &request.prompt_key),
+        ("channel", &request.channel),
+    ];
+    for (field, name) in names {
+        refuse_long_name(pointer, field, name.as_deref())?;
+    }
+    if !request.completion.has_answer() {
+        let message = "the messages hold none of the role `assistant`, so there is nothing to grade";
+        return Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/completion"), message));
+    }
     let task = Task::from_raw(&request.task).map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, raw) in &request.checks {
@@ -183,6 +242,9 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
 
 /// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
 fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<T, Problem> {
+    if raw.get().starts_with('[') {
+        return Err(Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "an item is an object, not an array"));
+    }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
     read.map_err(|_: serde_json::Error| {
@@ -214,12 +276,18 @@ fn refuse_duplicate_ids(items: &[DecodedItem]) -> Result<(), Problem> {
 /// A problem of the body as a whole: no JSON, or JSON of another shape.
 fn body_problem(body: &[u8], error: &serde_json::Error) -> Problem {
     if error.is_data() {
-        let message = reason(error);
-        let field = ["items", "run", "step", "policy", "statistics"]
-            .into_iter()
-            .find(|field| message.contains(&format!("`{field}`")));
-        let pointer = field.map_or(String::new(), |field| format!("/{field}"));
-        return Problem::at(ErrorCode::InvalidField, pointer, message);
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        return match serde_path_to_error::deserialize::<_, Envelope<'_>>(&mut reader) {
+            Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), reason(error)),
+            Err(located) => {
+                let mut pointer = path_pointer(located.path());
+                let message = reason(located.inner());
+                if pointer.is_empty() && message.contains("`items`") {
+                    pointer.push_str("/items");
+                }
+                Problem::at(ErrorCode::InvalidField, pointer, message)
+            }
+        };
     }
     let start = offset(body, error.line(), error.column());
     let near = &body[start.saturating_sub(1).min(body.len())..];

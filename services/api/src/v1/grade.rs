@@ -129,7 +129,9 @@ fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
         return Ok(None);
     };
     match value.to_str() {
-        Ok(key) if !key.is_empty() && key.len() <= MAX_KEY_BYTES => Ok(Some(key.to_owned())),
+        Ok(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(Some(key.to_owned()))
+        }
         _ => {
             let message = format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
             Err(Problem::new(ErrorCode::InvalidParameter, message).into())

@@ -6,8 +6,10 @@ pub(crate) mod replay;
 
 use std::sync::Arc;
 
-use assay_core::ErrorCode;
 use assay_core::store::Store;
+use assay_core::{ErrorCode, GradeId};
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
@@ -17,6 +19,13 @@ pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
     api.engine()
         .store()
         .ok_or_else(|| ApiError::new(ErrorCode::StoreUnavailable, "the node keeps no record; start it with a database"))
+}
+
+/// The id of a grade, from the path.
+pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<GradeId> {
+    let Path(id) =
+        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    parse_id("id", &id)
 }
 
 /// An id from a path or query.

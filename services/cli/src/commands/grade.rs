@@ -8,11 +8,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::pin::pin;
 
+use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
 use assay_wire::Problem;
-use assay_wire::reply::{FaultBody, ResultBody};
 use futures::{Stream, StreamExt};
+use serde_json::{Value, json};
 
 use super::{block_on, configuration, stop_signal};
 use crate::arguments::Grade;
@@ -24,6 +25,10 @@ use input::{Chunk, Line};
 const CHUNKS_AHEAD: usize = 2;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Ended> {
+    refuse_to_overwrite(&arguments.file, &arguments.output)?;
+    let named = arguments.run.is_some() || arguments.step.is_some();
+    let recorded = arguments.database.is_some() || arguments.server.is_some();
+    ensure!(recorded || !named, "`--run` and `--step` name grades in a record; add `--database` or `--server`");
     // Nothing is recorded unless a database is named: grading a file twice should leave no trace by surprise.
     let database = arguments.database.clone().unwrap_or_default();
     let mut settings = vec![("store", "database", database.into())];
@@ -37,6 +42,13 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Ende
             None => grade_here(arguments, config).await,
         }
     })
+}
+
+/// Creating the output would empty the input before it is read.
+fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
+    let same = input.canonicalize().ok().is_some_and(|input| output.canonicalize().ok() == Some(input));
+    ensure!(!same, "`{}` is the input; write the results to another file", output.display());
+    Ok(())
 }
 
 async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> {
@@ -56,16 +68,28 @@ async fn grade_there(arguments: &Grade, client: Client) -> anyhow::Result<Ended>
     write(arguments, results, total).await
 }
 
-/// Lines of output for one chunk, and how many they are.
-type Written = anyhow::Result<(Vec<u8>, u64)>;
+/// What one chunk became.
+struct Written {
+    /// Lines of output.
+    lines: Vec<u8>,
+    /// How many.
+    count: u64,
+    /// How many of them were no items.
+    unread: u64,
+}
 
-async fn write(arguments: &Grade, results: impl Stream<Item = Written>, total: Option<u64>) -> anyhow::Result<Ended> {
+async fn write(
+    arguments: &Grade,
+    results: impl Stream<Item = anyhow::Result<Written>>,
+    total: Option<u64>,
+) -> anyhow::Result<Ended> {
     let mut out: Box<dyn Write> = if arguments.output.as_os_str() == "-" {
         Box::new(std::io::stdout())
     } else {
         Box::new(BufWriter::new(std::fs::File::create(&arguments.output)?))
     };
     let mut progress = Progress::new(total, "lines");
+    let mut unread = 0;
     let (mut results, mut stop) = (pin!(results), pin!(stop_signal()));
     loop {
         let chunk = tokio::select! {
@@ -77,60 +101,48 @@ async fn write(arguments: &Grade, results: impl Stream<Item = Written>, total: O
             }
         };
         let Some(chunk) = chunk else { break };
-        let (lines, count) = chunk?;
-        out.write_all(&lines)?;
-        progress.advance(count);
+        let written = chunk?;
+        out.write_all(&written.lines)?;
+        progress.advance(written.count);
+        unread += written.unread;
     }
     out.flush()?;
     progress.finish();
+    if unread > 0 {
+        tracing::warn!(lines = unread, "some lines were no items; their results say why");
+    }
     Ok(Ended::Done)
 }
 
-/// The result of a line that is no item: the task side is at fault, nothing is lost.
-fn unread(problem: &Problem) -> ResultBody<'static> {
+/// The result of a line that is no item, with every key of a result: the task side is at fault, nothing is lost.
+fn unread(problem: &Problem) -> Value {
     let message = match &problem.pointer {
         Some(pointer) => format!("`{pointer}`: {}", problem.message),
         None => problem.message.to_string(),
     };
-    ResultBody {
-        id: None,
-        group: None,
-        grade: String::new(),
-        channel: "".into(),
-        grader: "".into(),
-        outcome: "ungradable".into(),
-        verdict: None,
-        pass: None,
-        score: None,
-        score_after_appeal: None,
-        backward: None,
-        forward: None,
-        reward: None,
-        coefficient: None,
-        coefficient_rule: None,
-        components: Vec::new(),
-        steps: Vec::new(),
-        measures: std::collections::BTreeMap::new(),
-        evidence: None,
-        error: Some(FaultBody { code: problem.code, message: message.into(), retryable: false }),
-        deterministic: true,
-        queue_us: 0,
-        grade_us: 0,
-        cached: false,
-        recorded: false,
-    }
+    json!({
+        "id": null, "group": null, "grade": null, "channel": null, "grader": null,
+        "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "score_after_appeal": null,
+        "backward": null, "forward": null, "reward": null, "coefficient": null, "coefficient_rule": null,
+        "components": [], "steps": [], "measures": {}, "evidence": null,
+        "error": { "code": problem.code, "message": message, "retryable": false },
+        "deterministic": true, "queue_us": 0, "grade_us": 0, "cached": false, "recorded": false,
+    })
 }
 
 /// Puts results back between the lines that were no items.
-fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Vec<u8>> {
+fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Written> {
     let mut results = results.into_iter();
-    let mut out = Vec::new();
+    let mut written = Written { lines: Vec::new(), count: lines.len() as u64, unread: 0 };
     for line in lines {
         match line {
-            Line::Item => out.extend_from_slice(&results.next().unwrap_or_default()),
-            Line::Unread(problem) => serde_json::to_writer(&mut out, &unread(problem))?,
+            Line::Item => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
+            Line::Unread(problem) => {
+                serde_json::to_writer(&mut written.lines, &unread(problem))?;
+                written.unread += 1;
+            }
         }
-        out.push(b'\n');
+        written.lines.push(b'\n');
     }
-    Ok(out)
+    Ok(written)
 }

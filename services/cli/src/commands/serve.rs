@@ -23,6 +23,8 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
         return Ok(Ended::Done);
     }
     allow_many_connections();
+    // Collected from the start: what is described before there is a collector stays without a description.
+    assay_node::observe::metrics()?;
     block_on(async {
         let node = Node::start(config).await?;
         let listener = node.listen().await?;

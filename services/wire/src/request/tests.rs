@@ -83,3 +83,41 @@ fn checks_are_tasks_too() {
     let (code, pointer, _) = problem(&batch(&[item(r#","checks":{"a/b":{"no":"type"}}"#)]));
     assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidTask, Some("/items/0/checks/a~1b/type")));
 }
+
+#[test]
+fn arrays_do_not_pass_for_objects() {
+    assert_eq!(problem(r#"["r",1,null,[],[]]"#).0, ErrorCode::InvalidField);
+    let (_, pointer, message) = problem(r#"{"items":[["a","g"]]}"#);
+    assert_eq!((pointer.as_deref(), message.as_str()), (Some("/items/0"), "an item is an object, not an array"));
+}
+
+#[test]
+fn wrong_types_at_the_top_name_their_field() {
+    assert_eq!(problem(r#"{"step":"1","items":[]}"#).1.as_deref(), Some("/step"));
+    assert_eq!(problem(r#"{"items":null}"#).1.as_deref(), Some("/items"));
+}
+
+#[test]
+fn what_could_mean_two_things_is_refused() {
+    let twice = item(r#","checks":{"a":{"type":"math"},"a":{"type":"math"}}"#);
+    assert_eq!(problem(&batch(&[twice])).2, "duplicate field `a`");
+    let long = item(&format!(r#","id":"{}""#, "x".repeat(2_000)));
+    assert_eq!(problem(&batch(&[long])).1.as_deref(), Some("/items/0/id"));
+}
+
+#[test]
+fn malformed_messages_are_refused_rather_than_graded_as_empty() {
+    for messages in [
+        r#"[{"role":"assistant","content":2}]"#,
+        r#"[{"role":"assistant","content":[{"type":"text"}]}]"#,
+        r#"[{"role":"assistant","content":[null]}]"#,
+        r#"[{"role":"Assistant","content":"1"}]"#,
+        r#"[{"role":"user","content":"1"}]"#,
+        "[]",
+    ] {
+        let body = format!(r#"{{"items":[{{"completion":{messages},"task":{{"type":"math","answer":"1"}}}}]}}"#);
+        let (code, pointer, _) = problem(&body);
+        assert_eq!(code, ErrorCode::InvalidField, "{messages}");
+        assert!(pointer.unwrap().starts_with("/items/0/completion"), "{messages}");
+    }
+}

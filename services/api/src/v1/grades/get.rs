@@ -2,13 +2,14 @@
 
 use assay_core::record::{Body, BodyKind};
 use assay_core::store::Store;
-use assay_core::{ErrorCode, GradeId, Hash};
+use assay_core::{ErrorCode, Hash};
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use serde_json::Value;
 
-use super::{parse_id, store};
+use super::{path_id, store};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
 
@@ -21,8 +22,11 @@ use crate::error::{ApiError, ApiResult};
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
         (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
-pub(crate) async fn get(State(api): State<Api>, Path(id): Path<String>) -> ApiResult<Json<GradeDetail>> {
-    let id: GradeId = parse_id("id", &id)?;
+pub(crate) async fn get(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+) -> ApiResult<Json<GradeDetail>> {
+    let id = path_id(path)?;
     let store = store(&api)?.as_ref();
     let record = store
         .grade(id)

@@ -17,6 +17,8 @@ use crate::error::{ApiError, ApiResult};
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1_000;
 
+const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
+
 /// Which grades; every parameter narrows.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +72,13 @@ pub(crate) async fn list(
     if !(1..=MAX_LIMIT).contains(&limit) {
         let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
+    }
+    if let Some(outcome) = query.outcome.as_deref().filter(|outcome| !OUTCOMES.contains(outcome)) {
+        let message = format!("`outcome` is one of {}: `{outcome}`", OUTCOMES.join(", "));
+        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
+    }
+    if [query.score_min, query.score_max].into_iter().flatten().any(f64::is_nan) {
+        return Err(ApiError::new(ErrorCode::InvalidParameter, "`score_min` and `score_max` are numbers"));
     }
     let before: Option<GradeId> = query.before.as_deref().map(|id| parse_id("before", id)).transpose()?;
     let filter = GradeFilter {

@@ -1,11 +1,11 @@
 //! `POST /v1/grades/{id}/replay`: a stored item graded again with this binary.
 
-use assay_core::GradeId;
 use assay_wire::grades::ReplayBody;
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 
-use super::parse_id;
+use super::path_id;
 use crate::error::ApiResult;
 use crate::{Api, render};
 
@@ -20,7 +20,10 @@ use crate::{Api, render};
         (status = 429, description = "Too much work is waiting", body = assay_wire::ProblemBody),
         (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
-pub(crate) async fn replay(State(api): State<Api>, Path(id): Path<String>) -> ApiResult<Json<ReplayBody>> {
-    let id: GradeId = parse_id("id", &id)?;
+pub(crate) async fn replay(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+) -> ApiResult<Json<ReplayBody>> {
+    let id = path_id(path)?;
     Ok(Json(render::replay_body(&api.engine().replay(id).await?)))
 }

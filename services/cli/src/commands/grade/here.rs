@@ -6,9 +6,13 @@ use assay_wire::Problem;
 
 use super::{Chunk, Line, Written, join};
 
-pub(super) async fn grade(engine: &Engine, chunk: Chunk, run: Option<&str>, step: Option<i64>) -> Written {
+pub(super) async fn grade(
+    engine: &Engine,
+    chunk: Chunk,
+    run: Option<&str>,
+    step: Option<i64>,
+) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
-    let count = lines.len() as u64;
     let mut graded = Vec::with_capacity(items.len());
     let mut places = lines.iter_mut().filter(|line| matches!(line, Line::Item));
     for item in items {
@@ -24,7 +28,7 @@ pub(super) async fn grade(engine: &Engine, chunk: Chunk, run: Option<&str>, step
         }
     }
     if graded.is_empty() {
-        return Ok((join(&lines, [])?, count));
+        return join(&lines, []);
     }
     let batch = Batch { run: run.map(Into::into), step, ..Batch::new("local", graded) };
     let reply = engine.grade(batch, Mode::Whole).await?;
@@ -32,5 +36,5 @@ pub(super) async fn grade(engine: &Engine, chunk: Chunk, run: Option<&str>, step
         .results()
         .map(|result| serde_json::to_vec(&render::result_body(&reply, result)))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok((join(&lines, results)?, count))
+    join(&lines, results)
 }

@@ -108,6 +108,8 @@ fn decode_line(line: &[u8], number: u64) -> Result<DecodedItem, Problem> {
         |problem: Problem| Problem { message: format!("line {number}: {}", problem.message).into(), ..problem };
     let text = std::str::from_utf8(line)
         .map_err(|error| in_line(Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}"))))?;
+    // Editors of another system put a byte order mark before the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (item, warnings) = decode_item(text, "").map_err(in_line)?;
     for warning in warnings {
         tracing::warn!(line = number, field = warning.pointer, "{}", warning.message);

@@ -6,9 +6,13 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use super::{Chunk, Line, Written, join};
 
-pub(super) async fn grade(client: &Client, chunk: Chunk, run: Option<&str>, step: Option<i64>) -> Written {
+pub(super) async fn grade(
+    client: &Client,
+    chunk: Chunk,
+    run: Option<&str>,
+    step: Option<i64>,
+) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
-    let count = lines.len() as u64;
     let mut request = GradeRequest {
         run: run.map(str::to_owned),
         step,
@@ -17,12 +21,12 @@ pub(super) async fn grade(client: &Client, chunk: Chunk, run: Option<&str>, step
     };
     loop {
         if request.items.is_empty() {
-            return Ok((join(&lines, [])?, count));
+            return join(&lines, []);
         }
         let refused = match client.grade(&request, None).await {
             Ok(reply) => {
                 let results = reply.results.iter().map(serde_json::to_vec::<ResultBody<'_>>);
-                return Ok((join(&lines, results.collect::<Result<Vec<_>, _>>()?)?, count));
+                return join(&lines, results.collect::<Result<Vec<_>, _>>()?);
             }
             Err(ClientError::Refused { status: 422, problem }) => problem,
             Err(error) => return Err(error.into()),
