@@ -146,33 +146,38 @@ fn push_frame(
 }
 
 /// Length of the answer of a box without braces; `None` where the command is only mentioned.
+///
+/// Reads no further than the next box command, which no such answer holds: so no byte is read for two commands.
 fn bare_length(rest: &str) -> Option<usize> {
+    if !rest.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c)) {
+        return None;
+    }
     let mut depth = 0usize;
     let mut end = rest.len();
     for (at, byte) in rest.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' if depth == 0 => {
-                end = at;
-                break;
+        let ends = match byte {
+            b'{' => {
+                depth += 1;
+                false
             }
-            b'}' => depth -= 1,
-            b'$' | b'\n' | b'\r' | b'\t' => {
-                end = at;
-                break;
+            b'}' if depth == 0 => true,
+            b'}' => {
+                depth -= 1;
+                false
             }
-            b' ' if depth == 0 => {
-                end = at;
-                break;
-            }
-            _ => {}
+            b'$' | b'\n' | b'\r' | b'\t' => true,
+            b' ' => depth == 0,
+            b'\\' | 0x08 => command_end(rest.as_bytes(), at, at + usize::from(byte == b'\\')).is_some(),
+            _ => false,
+        };
+        if ends {
+            end = at;
+            break;
         }
     }
     let answer = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
     let mention = answer.len() > 1 && answer.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let boxes = COMMANDS.iter().any(|name| answer.strip_prefix('\\').is_some_and(|a| a.starts_with(name)));
-    let starts = answer.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c));
-    (starts && depth == 0 && !mention && !boxes).then_some(answer.len())
+    (!answer.is_empty() && depth == 0 && !mention).then_some(answer.len())
 }
 
 /// The content of the innermost box of `\boxed{\boxed{…}}`.
@@ -363,6 +368,44 @@ mod tests {
     fn names_before_joined_boxes_go_with_them() {
         assert_eq!(list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"), "p = 2 and q = 3");
         assert_eq!(single(r"so p is \boxed{2} and the length is \boxed{3}"), "3");
+    }
+
+    #[test]
+    fn a_box_without_braces_ends_where_the_next_begins() {
+        assert_eq!(list(r"\boxed1\boxed2"), "1, 2");
+        assert_eq!(single(r"\boxed\boxed 5"), "5");
+        assert_eq!(answer(r"\boxed\boxed"), None);
+    }
+
+    /// Read once for each command, these would take minutes.
+    #[test]
+    fn commands_without_braces_are_read_in_one_go() {
+        for unit in [
+            r"\boxed",
+            r"\boxed ",
+            r"\fbox",
+            r"\fbox ",
+            r"\framebox",
+            r"\\boxed",
+            "\u{8}oxed",
+            "\u{8}oxed ",
+            r"\boxed!",
+            r"\boxed1{",
+            r"\boxed(",
+            r"\boxed\x",
+            r"\boxed-\{",
+            r"\boxed a",
+            r"\boxed1",
+            r"\boxed}",
+            "\\boxed\n",
+            "\\boxed\\\\",
+        ] {
+            let many = unit.repeat(200_000);
+            for text in [many.clone(), format!(r"\boxed{{{many}}}"), format!(r"{many}\boxed{{3}}")] {
+                assert!(last(&text).is_none_or(|found| found.source.len() <= text.len()), "{unit}");
+                assert!(before_unclosed(&text).len() <= text.len(), "{unit}");
+            }
+        }
     }
 
     #[test]
