@@ -27,19 +27,11 @@ struct Letter {
     joined: Option<Joiner>,
 }
 
-/// How much of the end of a text is read for a letter, in bytes: no text takes longer to settle on one.
-const CLOSING: usize = 1 << 16;
-
 /// How much of a clause is read for a letter, in bytes.
 const CLAUSE: usize = 512;
 
 /// The letter a text settles on, or the alternatives it offers.
 pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
-    let mut start = text.len().saturating_sub(CLOSING);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let text = &text[start..];
     let letters = letters(text);
     let chosen = letters
         .iter()

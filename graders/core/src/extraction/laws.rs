@@ -179,6 +179,19 @@ fn modes_narrow_what_counts() {
     assert_eq!(found.map(|found| found.text.into_owned()).as_deref(), Some("a sentence."));
 }
 
+#[test]
+fn an_unmarked_answer_stands_in_the_end_of_the_text() {
+    let prose = "so it goes on and on. ".repeat(5_000);
+    assert_eq!(read(&format!("The answer is 7. {prose}")), None);
+    assert_eq!(read(&format!("{prose}The answer is 7. {}", &prose[..50_000])), Some(("7".into(), Rule::Stated)));
+    for marked in ["\\boxed{7}", "<answer>7</answer>", "#### 7"] {
+        assert_eq!(read(&format!("{marked}\n{prose}")).map(|found| found.0).as_deref(), Some("7"), "{marked}");
+    }
+    // A number that began before the end of the text is not read from its middle.
+    assert_eq!(read(&"1".repeat(100_000)), None);
+    assert_eq!(read(&format!("{} 7", "1".repeat(100_000))).map(|found| found.0).as_deref(), Some("7"));
+}
+
 /// Work that grows with the square of the text would not end here in a person's patience.
 #[test]
 fn one_mark_without_end_is_read_in_one_go() {
@@ -203,6 +216,22 @@ fn one_mark_without_end_is_read_in_one_go() {
         "\\frac{",
         "\n\n1",
         "1. ",
+        "a+",
+        "\\end{a}",
+        "1e",
+        "$a ",
+        "#### a b c d e f ",
+        "#### a b c d e f\n",
+        "\\boxed",
+        "\\boxed ",
+        "</think>1<think>",
+        "<answer>a+",
+        "- ",
+        "minus ",
+        "not ",
+        "7 to ",
+        "less than ",
+        "No, B. ",
     ] {
         let text = mark.repeat(300_000 / mark.len());
         for choices in [false, true] {

@@ -14,6 +14,9 @@
 //!
 //! A box decides even where a later sentence says something else. An answer that offers alternatives keeps all of them in its
 //! text ("5 or 6"), so that no grader can mistake it for one of them. Every scanner reads its input a bounded number of times.
+//!
+//! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the
+//! last [`CLOSING`] bytes of what is visible: who writes more than that after an answer has not concluded with it.
 
 mod boxed;
 pub mod choice;
@@ -35,6 +38,9 @@ mod laws;
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// How much of the end of a text may hold an answer that nothing marks, in bytes.
+const CLOSING: usize = 1 << 16;
 
 /// Which places of a completion may hold the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -166,12 +172,48 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
     let parts = parts.as_slice();
     last_of(parts, |part| tags::last(part, options))
         .or_else(|| last_of(parts, |part| tags::hashes(part, options)))
-        .or_else(|| last_of(parts, |part| stated::last(part, options)))
+        .or_else(|| unmarked(&closing_parts(parts), options))
+}
+
+/// The answer of a text that marks none, by what its words say.
+fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
+    last_of(parts, |part| stated::last(part, options))
         .or_else(|| {
             let letters = options.choices.then_some(());
             letters.and_then(|()| last_of(parts, choice::in_prose))
         })
         .or_else(|| last_of(parts, last::conclusion))
+}
+
+/// The parts that make up the last [`CLOSING`] bytes, in their order.
+fn closing_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut left = CLOSING;
+    let mut kept = Vec::new();
+    for part in parts.iter().rev() {
+        let end = closing(part, left);
+        left -= end.len();
+        kept.push(end);
+        if end.len() < part.len() {
+            break;
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// The last `most` bytes of `text`, cut at blank space: a number of which only the end is read would be another number. Nothing
+/// where no blank space stands there, for no answer is that long.
+fn closing(text: &str, most: usize) -> &str {
+    let Some(start) = text.len().checked_sub(most).filter(|start| *start > 0) else {
+        return text;
+    };
+    let end = &text[text.ceil_char_boundary(start)..];
+    end.find(char::is_whitespace).map_or("", |blank| &end[blank..])
+}
+
+/// The first `most` bytes of `text`, cut at a character.
+fn opening(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// Asks each visible part, the last one first.

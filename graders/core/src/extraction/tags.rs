@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::series::{self, Member};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
-use super::{Found, Options, Rule, choice, last, stated};
+use super::{CLOSING, Found, Options, Rule, choice, closing, last, opening, stated};
 
 /// The last `<answer>…</answer>` that holds something, or the list of tags it ends.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
@@ -67,36 +67,44 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
         return Found { rule: Rule::AnswerTag, ..letter };
     }
     let sentence = words(source, MOST_WORDS) > MOST_WORDS;
-    stated::inside(source, Rule::AnswerTag, options)
+    // Of a tag that holds a whole essay its end is read, as of a text.
+    let ending = closing(source, CLOSING);
+    stated::inside(ending, Rule::AnswerTag, options)
         .or_else(|| {
-            let found = sentence.then(|| last::conclusion(source)).flatten()?;
+            let found = sentence.then(|| last::conclusion(ending)).flatten()?;
             Some(Found { rule: Rule::AnswerTag, ..found })
         })
         .unwrap_or_else(|| Found::slice(source, Rule::AnswerTag))
 }
 
-/// Words of prose in `text`; counting stops past `enough`.
+/// How much of an answer is read to tell a value from prose, in bytes.
+const OPENING: usize = 4096;
+
+/// Words of prose at the start of `text`; counting stops past `enough`.
 fn words(text: &str, enough: usize) -> usize {
-    Line::read(text).tokens.iter().filter(|token| token.kind == Kind::Word).take(enough + 1).count()
+    Line::read(opening(text, OPENING)).tokens.iter().filter(|token| token.kind == Kind::Word).take(enough + 1).count()
 }
 
 /// The last `#### …` that is an answer and no heading.
 pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
-    let mut end = text.len();
-    while let Some(at) = text[..end].rfind("####") {
+    let mut next = text.len();
+    while let Some(at) = text[..next].rfind("####") {
         let before = &text[..at];
         let start = before.trim_end_matches('#').len();
-        end = start;
-        let value = &text[at + 4..];
+        // A line ends with the next mark too, so that no byte is read for two of them.
+        let value = &text[at + 4..next];
         let line_end = value.find('\n').unwrap_or(value.len());
-        let (line, rest) = value.split_at(line_end);
+        let line = &value[..line_end];
+        let rest = &text[at + 4 + line_end..];
+        next = start;
         if before.len() > start || line.starts_with('#') {
             continue;
         }
         let source = tidy(line);
-        if is_answer(source, rest.trim().is_empty()) {
+        if is_answer(source, rest.trim_start().is_empty()) {
             return Some(
-                stated::inside(source, Rule::Hashes, options).unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
+                stated::inside(closing(source, CLOSING), Rule::Hashes, options)
+                    .unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
             );
         }
     }
@@ -108,7 +116,7 @@ fn is_answer(source: &str, ends_text: bool) -> bool {
     if source.is_empty() {
         return false;
     }
-    let line = Line::read(source);
+    let line = Line::read(opening(source, OPENING));
     let words = line.tokens.iter().filter(|token| matches!(token.kind, Kind::Word)).count();
     let value = super::runs::starts_value(&line, 0);
     value && (words <= 4 || ends_text) || ends_text && words <= 2
