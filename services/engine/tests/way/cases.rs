@@ -143,6 +143,18 @@ async fn a_stream_holds_the_same_results() {
     assert_eq!(house.memory.grades().len(), 300);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_gives_its_place_up() {
+    let house = house();
+    let (sender, waves) = mpsc::channel(1);
+    let one = || batch(vec![item("exact", "1", "1")]);
+    house.engine.grade(one(), Mode::Streamed(sender.clone())).await.map(drop).unwrap();
+    let error = house.engine.grade(one(), Mode::Streamed(sender)).await.map(drop).unwrap_err();
+    assert_eq!(error, EngineError::ClientStalled);
+    assert_eq!(house.engine.admission().items_in_flight(), 0);
+    drop(waves);
+}
+
 #[tokio::test]
 async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
     let house = house();
