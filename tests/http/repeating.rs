@@ -7,7 +7,7 @@ async fn the_same_request_gets_the_same_bytes() {
     let service = service().await;
     let request = batch([item("1", "1"), item("1", "2")]).to_string();
     for accept in ["application/json", "application/x-ndjson"] {
-        let key = format!("key for {accept}");
+        let key = format!("key-{accept}");
         let headers = [("idempotency-key", key.as_str()), ("accept", accept)];
         let first = service.grade_with(request.clone(), &headers).await;
         let second = service.grade_with(request.clone(), &headers).await;
