@@ -70,6 +70,14 @@ fn words(value: &Rational) -> u64 {
     value.bits() / 64 + 1
 }
 
+/// What a sum or a product of two numbers costs. One of fractions costs a greatest common divisor, which is quadratic in the size
+/// of both.
+fn cost(a: &Rational, b: &Rational) -> u64 {
+    let (a_words, b_words) = (words(a), words(b));
+    let reduced = if a.is_integer() && b.is_integer() { 0 } else { (a_words + b_words).saturating_pow(2) / 2 };
+    (a_words * b_words).saturating_add(reduced).saturating_add(4)
+}
+
 fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
     if let Some(total) = matrix::sum(&items) {
         return fold(&total, budget);
@@ -84,8 +92,7 @@ fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
         for term in terms {
             match &term {
                 Expr::Number(value) => {
-                    // A sum of fractions costs a greatest common divisor.
-                    budget.charge(words(value) * words(&constant) + 4)?;
+                    budget.charge(cost(value, &constant))?;
                     match constant.add(value) {
                         Some(total) => constant = total,
                         None => flat.push(term),
@@ -123,7 +130,7 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
         for factor in factors {
             match &factor {
                 Expr::Number(value) => {
-                    budget.charge(words(value) * words(&constant) + 4)?;
+                    budget.charge(cost(value, &constant))?;
                     match constant.mul(value) {
                         Some(total) => constant = total,
                         None => flat.push(factor),

@@ -19,8 +19,15 @@ pub(crate) enum Join {
     Or,
 }
 
+/// Most conditions read before a statement, as in `\forall x > 0, \exists y, …`.
+const MAX_QUANTIFIERS: usize = 4;
+
 /// Reads a whole answer.
 pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    quantified(tokens, source, MAX_QUANTIFIERS)
+}
+
+fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usize) -> Option<Expr> {
     let tokens = trimmed(tokens);
     if tokens.is_empty() {
         return None;
@@ -39,7 +46,7 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
     {
         let from = rest.first()?.run().first()?.start;
         let tail = tokens.run().iter().position(|token| token.start >= from)?;
-        let inner = answer(tokens.skip(tail), source)?;
+        let inner = quantified(tokens.skip(tail), source, quantifiers.checked_sub(1)?)?;
         return Some(Expr::Where(Box::new(inner), condition(*first, source).into()));
     }
     let whole_as_words = || words(tokens, source);
@@ -195,6 +202,10 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         for (at, item) in items.into_iter().enumerate() {
             let with = at.checked_sub(1).and_then(|at| joins.get(at));
             match (with, sets.pop()) {
+                (Some(Join::And | Join::Comma), Some(Expr::SetOp(SetOp::Intersection, mut all))) => {
+                    all.push(item);
+                    sets.push(Expr::SetOp(SetOp::Intersection, all));
+                }
                 (Some(Join::And | Join::Comma), Some(last)) => {
                     sets.push(Expr::SetOp(SetOp::Intersection, vec![last, item]));
                 }
@@ -285,6 +296,10 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
         return words(piece, source);
     }
     if let Some((value, condition)) = bracketed_condition(piece) {
+        // One condition in brackets, not a chain of them.
+        if bracketed_condition(value).is_some() {
+            return None;
+        }
         let value = element(value, source)?;
         return Some(Expr::Where(Box::new(value), self::condition(condition, source).into()));
     }

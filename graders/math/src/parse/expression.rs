@@ -43,6 +43,11 @@ pub(crate) fn deeper<'t, 'a>(input: Tokens<'t, 'a>, bars: bool) -> Result<Tokens
     input.deeper(bars).ok_or(Err::Error(Unread))
 }
 
+/// Puts one operator upon another.
+pub(crate) fn stack(input: Tokens<'_, '_>) -> Result<(), Err<Unread>> {
+    input.stack().ok_or(Err::Error(Unread))
+}
+
 /// Takes one token of this kind.
 pub(crate) fn expect<'t, 'a>(input: Tokens<'t, 'a>, kind: Kind<'static>) -> Parsed<'t, 'a, ()> {
     if input.first() == Some(kind) { Ok((input.skip(1), ())) } else { unread() }
@@ -138,7 +143,10 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 items.push(next);
                 Expr::SetOp(op, items)
             }
-            other => Expr::SetOp(op, vec![other, next]),
+            other => {
+                stack(rest)?;
+                Expr::SetOp(op, vec![other, next])
+            }
         };
     }
 }
@@ -255,8 +263,13 @@ pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
 pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (mut rest, first) = factor(input)?;
     let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
+    // Whether all factors are numbers, asked once of each.
+    let mut numeric = is_numeric(&first);
+    let mut asked = 1;
     let mut factors = vec![first];
     loop {
+        numeric &= factors.get(asked..).unwrap_or_default().iter().all(is_numeric);
+        asked = factors.len();
         match rest.first() {
             Some(Kind::Times) => {
                 let (after, next) = signed_factor(rest.skip(1))?;
@@ -273,19 +286,21 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             Some(Kind::Command("mod")) => {
                 let (after, next) = signed_factor(rest.skip(1))?;
                 rest = after;
+                stack(rest)?;
                 let left = product_of(std::mem::take(&mut factors));
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
             Some(Kind::Command("pmod")) => {
                 let (after, next) = factor(rest.skip(1))?;
                 rest = after;
+                stack(rest)?;
                 let left = product_of(std::mem::take(&mut factors));
                 factors.push(Expr::Apply("pmod".into(), vec![left, next]));
             }
             _ if begins_factor(rest) => {
                 if let Some(Kind::Word(word)) = rest.first()
                     && unit::begins(word)
-                    && factors.iter().all(is_numeric)
+                    && numeric
                     && !(word.len() == 3 && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
                 {
                     break;
@@ -293,7 +308,7 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 // `5\mathrm{m}`: an upright letter after a number is its unit.
                 if let Some(Kind::Styled(letter)) = rest.first()
                     && unit::is_letter(letter)
-                    && factors.iter().all(is_numeric)
+                    && numeric
                 {
                     break;
                 }
@@ -343,7 +358,17 @@ fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 /// An atom with its powers, subscripts, factorials, percent and degree signs.
 pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (mut rest, mut base) = atom(input)?;
+    let mut first = true;
     loop {
+        // Each operator makes the tree a level deeper.
+        if !std::mem::take(&mut first)
+            && matches!(
+                rest.first(),
+                Some(Kind::Caret | Kind::Underscore | Kind::Bang | Kind::Prime | Kind::Percent | Kind::Degree)
+            )
+        {
+            stack(rest)?;
+        }
         match rest.first() {
             Some(Kind::Caret) => (rest, base) = power(rest, base)?,
             Some(Kind::Underscore) => (rest, base) = subscript(rest, base)?,

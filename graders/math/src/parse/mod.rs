@@ -18,6 +18,8 @@ pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
 
+use std::cell::Cell;
+
 use crate::tree::{End, Expr};
 use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
@@ -76,7 +78,8 @@ fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
     if tokens.len() > MAX_TOKENS {
         return (None, false);
     }
-    let expr = answer::answer(Tokens::new(&tokens), clean);
+    let stacked = Cell::new(token::MAX_STACKED);
+    let expr = answer::answer(Tokens::new(&tokens, &stacked), clean);
     (expr, lexed.joined_by_comma)
 }
 

@@ -11,7 +11,9 @@ pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 
     let mut rest = input;
     let mut parts = vec![base];
     let mut share = 60;
-    while let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1)) {
+    while parts.len() < 3
+        && let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1))
+    {
         let Some(value) = literal::number(text, point) else {
             break;
         };

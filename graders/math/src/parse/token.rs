@@ -1,5 +1,6 @@
 //! What the lexer hands the parser: tokens with one meaning whatever spelling they had, and a slice of them that `nom` can read.
 
+use std::cell::Cell;
 use std::iter::{Copied, Enumerate};
 use std::slice::Iter;
 
@@ -82,25 +83,38 @@ pub(crate) struct Token<'a> {
     pub(crate) spaced: bool,
 }
 
+/// Most operators of one text that may stand upon another operator of the same operand, as the second `!` of `x!!` does. Brackets
+/// are bounded by [`MAX_DEPTH`]; this bounds the levels that trees gain without brackets.
+pub(crate) const MAX_STACKED: usize = 200;
+
 /// A run of tokens, the parser's input, with what the parser must know of where it stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tokens<'t, 'a> {
     run: &'t [Token<'a>],
     /// How many constructs enclose this place.
     depth: usize,
+    /// How many operators may still stand upon others, in the whole text.
+    stacked: &'t Cell<usize>,
     /// A `|` here ends something instead of beginning an absolute value, and a `:` is no ratio.
     pub(crate) bars: bool,
 }
 
 impl<'t, 'a> Tokens<'t, 'a> {
     /// All of `run`, enclosed by nothing.
-    pub(crate) fn new(run: &'t [Token<'a>]) -> Self {
-        Self { run, depth: 0, bars: false }
+    pub(crate) fn new(run: &'t [Token<'a>], stacked: &'t Cell<usize>) -> Self {
+        Self { run, depth: 0, stacked, bars: false }
+    }
+
+    /// Notes an operator upon another one; `None` at the limit.
+    pub(crate) fn stack(self) -> Option<()> {
+        let left = self.stacked.get().checked_sub(1)?;
+        self.stacked.set(left);
+        Some(())
     }
 
     /// The same place one construct deeper; `None` at the limit.
     pub(crate) fn deeper(self, bars: bool) -> Option<Self> {
-        (self.depth < MAX_DEPTH).then_some(Self { run: self.run, depth: self.depth + 1, bars })
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, bars, ..self })
     }
 
     /// The same place as seen from where `outer` stands.

@@ -1,6 +1,7 @@
 //! The one expression tree: what an answer says, with exact numbers and no opinion on what equals what.
 //!
-//! The parser keeps its depth within [`MAX_DEPTH`], so recursion over a tree, dropping it included, needs a bounded stack.
+//! The parser keeps its nesting within [`MAX_DEPTH`] and bounds the operators that stand upon each other without brackets, so
+//! recursion over a tree, dropping it included, needs a bounded stack.
 
 mod shown;
 
