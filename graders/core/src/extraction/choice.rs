@@ -209,7 +209,7 @@ fn is_denied(clause: &str) -> bool {
     words(clause).take(WORDS).any(|word| roles(word).denies() || lower(word).ends_with("n't") || ends_in_denial(word))
 }
 
-fn ends_in_denial(word: &str) -> bool {
+pub(super) fn ends_in_denial(word: &str) -> bool {
     ["不是", "不选", "不可能是", "不能是", "排除", "并非"].iter().any(|denial| word.ends_with(denial))
 }
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::maths_spans::{self, Span};
+use super::qualify::{self, Before};
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
@@ -44,6 +45,16 @@ fn expression(text: &str) -> Option<Found<'_>> {
     }
     let line = Line::read(whole);
     let end = line.tokens.len() - usize::from(line.tokens.last()?.kind == Kind::Stop);
+    let sign = qualify::sign_apart(&line, 0) || qualify::sign_word(&line, 1).is_some();
+    if sign
+        && runs::starts_value(&line, 1)
+        && let Ok(run) = runs::run_at(&line, 1)
+        && run.first == 1
+        && run.end == end
+    {
+        let (text, source) = qualify::signed(&line, 0, run);
+        return Some(Found { text, source, rule: Rule::Whole });
+    }
     if end > 0
         && runs::starts_value(&line, 0)
         && let Ok(run) = runs::run_at(&line, 0)
@@ -113,6 +124,9 @@ fn paragraphs(text: &str) -> Vec<&str> {
 fn bold(paragraph: &str) -> Option<Found<'_>> {
     emphasis::bold(paragraph).into_iter().rev().find_map(|bold| {
         let found = last_value(bold)?;
+        if qualify::denied_after(&paragraph[..super::place(paragraph, bold).start]) {
+            return None;
+        }
         Some(Found { rule: Rule::Bold, ..found })
     })
 }
@@ -177,10 +191,20 @@ fn last_value(paragraph: &str) -> Option<Found<'_>> {
         return None;
     }
     let line = Line::read(paragraph);
-    let runs: Vec<Run> = runs::runs(&line).into_iter().filter(|run| run.strong).collect();
+    let runs: Vec<Run> = runs::runs(&line)
+        .into_iter()
+        .filter(|run| run.strong && qualify::before(&line, run.first) != Before::Denied)
+        .collect();
     let last = *runs.last()?;
     let run = in_main_clause(&line, &runs).unwrap_or(last);
     let (first, end) = settled(&line, run);
+    if first == run.first
+        && let Some(sign) = qualify::sign_word(&line, first)
+    {
+        let end = runs::without_count(&line, first, end);
+        let (text, source) = qualify::signed(&line, sign, Run { first, end, strong: true });
+        return Some(Found { text, source, rule: Rule::LastNumber });
+    }
     let end = runs::without_count(&line, first, end);
     let (first, end) = runs::without_brackets(&line, first, end);
     let (text, source) = runs::text(&line, first, end);
@@ -321,6 +345,28 @@ mod tests {
         ] {
             assert_eq!(read(text).0, answer, "{text}");
         }
+    }
+
+    #[test]
+    fn a_sign_in_words_or_apart_belongs_to_its_value() {
+        for text in ["- 7", "− 7", "minus 7", "negative 7.", "So it fell to minus 7 in the end.", "x is negative 7"] {
+            assert_eq!(read(text).0, "-7", "{text}");
+        }
+        assert_eq!(read("so 10 minus 3 is 7").0, "7");
+    }
+
+    #[test]
+    fn a_denied_value_is_none() {
+        for text in [
+            "The answer cannot be 7.",
+            "The answer is not 7.",
+            "It can never be equal to 7 at all.",
+            "It is clear that it is not **7** in all",
+            "这个问题的答案不可能是7，这是很清楚的。",
+        ] {
+            assert!(conclusion(text).is_none(), "{text}");
+        }
+        assert_eq!(read("It comes to 5, not 7").0, "5");
     }
 
     #[test]

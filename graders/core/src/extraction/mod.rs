@@ -24,6 +24,7 @@ mod emphasis;
 mod last;
 mod maths_spans;
 mod phrases;
+mod qualify;
 pub mod reasoning;
 mod runs;
 mod series;

@@ -526,3 +526,105 @@ pub(super) const HEDGES: &[&str] = &["maybe", "possibly", "perhaps", "even", "al
 
 /// Words that open a clause about a value already named: "there are 12, *because* 3 times 4 is 12".
 pub(super) const SUBORDINATES: &[&str] = &["because", "since", "whereas", "weil", "denn", "car", "porque", "puisque"];
+
+/// Words before a value that turn its sign.
+pub(super) const SIGNS: &[&str] = &["minus", "negative", "moins", "menos", "meno", "минус", "负", "負"];
+
+/// Phrases right before a value that make it a bound, an exception or part of a sum: "*less than* 7". Blanks part words.
+pub(super) const QUALIFIES_BEFORE: &[&str] = &[
+    "than",
+    "at least",
+    "at most",
+    "up to",
+    "above",
+    "below",
+    "under",
+    "over",
+    "beyond",
+    "exceeds",
+    "exceeding",
+    "between",
+    "within",
+    "except",
+    "excluding",
+    "besides",
+    "without",
+    "anything but",
+    "everything but",
+    "nothing but",
+    "all but",
+    "any but",
+    "half",
+    "half of",
+    "twice",
+    "double",
+    "triple",
+    "thrice",
+    "minus",
+    "plus",
+    "times",
+    "entre",
+    "zwischen",
+    "sauf",
+    "außer",
+    "als",
+    "mindestens",
+    "höchstens",
+    "au moins",
+    "au plus",
+    "plus de",
+    "moins de",
+    "al menos",
+    "más de",
+    "menos de",
+    "小于",
+    "大于",
+    "少于",
+    "多于",
+    "至少",
+    "至多",
+    "最多",
+    "超过",
+    "除了",
+];
+
+/// Words right after a value that calculate with it or open a range where another value follows: "7 *times* 8".
+pub(super) const QUALIFIES_BEFORE_VALUE: &[&str] = &[
+    "to", "times", "plus", "minus", "over", "through", "till", "until", "modulo", "mod", "bis", "mal", "fois", "至",
+    "到",
+];
+
+/// Words after the second value of such a range that make it a precision: "3.14 to 2 *decimal* places".
+pub(super) const PRECISIONS: &[&str] =
+    &["decimal", "decimals", "significant", "sig", "dp", "d.p", "sf", "places", "digits", "figures"];
+
+/// Phrases right after a value that make something else of it by themselves: "7 *squared*", "7 *or more*".
+pub(super) const QUALIFIES_AFTER: &[&str] = &[
+    "squared",
+    "cubed",
+    "factorial",
+    "divided",
+    "multiplied",
+    "raised",
+    "dozen",
+    "halves",
+    "thirds",
+    "to the power",
+    "or more",
+    "or less",
+    "or fewer",
+    "or greater",
+    "or higher",
+    "or lower",
+    "or above",
+    "or below",
+    "and above",
+    "and below",
+    "and up",
+    "at most",
+    "at least",
+    "more than",
+    "less than",
+    "fewer than",
+    "greater than",
+];

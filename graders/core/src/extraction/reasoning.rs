@@ -95,6 +95,16 @@ pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
 }
 
 fn mark_at(rest: &str) -> Option<(Mark, usize)> {
+    // The second byte tells nearly every bracket that opens no mark.
+    let second = rest.as_bytes().get(1)?.to_ascii_lowercase();
+    let opens = match rest.as_bytes()[0] {
+        b'<' => matches!(second, b't' | b'r' | b's' | b'e' | b'/' | b'|') || !second.is_ascii(),
+        b'[' => matches!(second, b't' | b'/'),
+        _ => true,
+    };
+    if !opens {
+        return None;
+    }
     for (kind, (open, close)) in BLOCKS.iter().enumerate() {
         if starts_with(rest, open) {
             return Some((Mark::Open(kind), open.len()));
@@ -152,6 +162,13 @@ mod tests {
     fn made_up_turns_are_cut() {
         assert_eq!(seen("It is 5.<|im_end|>\n<|im_start|>user 6"), ["It is 5."]);
         assert_eq!(seen("<|im_start|>5<|im_end|>"), ["5"]);
+    }
+
+    #[test]
+    fn every_mark_of_the_tables_is_found() {
+        for mark in BLOCKS.iter().flat_map(|(open, close)| [open, close]).chain(TURN_ENDS) {
+            assert_eq!(mark_at(mark).map(|(_, length)| length), Some(mark.len()), "{mark}");
+        }
     }
 
     #[test]

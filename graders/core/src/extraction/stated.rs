@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::qualify::{self, Before};
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
@@ -47,7 +48,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         if let Some((value, how)) = connected
             && (!short || opens && how == How::Colon)
             && !is_undermined(text, at)
-            && let Some(found) = value_of(value, how, options)
+            && let Some(found) = value_of(value, how, is_item(text, value), options)
         {
             return Some(found);
         }
@@ -253,8 +254,13 @@ fn is_undermined(text: &str, at: usize) -> bool {
     )
 }
 
-/// The answer at the start of what a statement says.
-fn value_of<'a>(value: &'a str, how: How, options: &Options<'_>) -> Option<Found<'a>> {
+/// Whether a value opens its line, where a minus before a blank marks an item of a list.
+fn is_item(text: &str, value: &str) -> bool {
+    text[..super::place(text, value).start].trim_end_matches([' ', '*', '_']).ends_with('\n')
+}
+
+/// The answer at the start of what a statement says; `item` where it opens a line of its own.
+fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> Option<Found<'a>> {
     if let Some(display) = leading_display(value) {
         return Some(display);
     }
@@ -282,18 +288,50 @@ fn value_of<'a>(value: &'a str, how: How, options: &Options<'_>) -> Option<Found
     if runs::starts_value(&line, first)
         && let Ok(run) = runs::run_at(&line, first)
     {
-        return Some(found(&line, run));
+        return found(&line, first, run);
     }
-    after_verb(&line, first).or_else(|| clause(&line, first, how)).or_else(|| {
-        let run = runs::runs(&line).into_iter().find(|run| run.strong)?;
-        Some(found(&line, run))
-    })
+    let sign = !item && qualify::sign_apart(&line, first) || qualify::sign_word(&line, first + 1) == Some(first);
+    if sign
+        && runs::starts_value(&line, first + 1)
+        && let Ok(run) = runs::run_at(&line, first + 1)
+        && !qualify::after(&line, run.end)
+    {
+        let (text, source) = qualify::signed(&line, first, run);
+        return Some(Found { text, source, rule: Rule::Stated });
+    }
+    let run = after_verb(&line, first);
+    if run.is_none()
+        && let Some(found) = clause(&line, first, how)
+    {
+        return Some(found);
+    }
+    found(&line, first, run.or_else(|| runs::runs(&line).into_iter().find(|run| run.strong))?)
 }
 
-fn found<'a>(line: &Line<'a>, run: Run) -> Found<'a> {
+/// A run as what is stated from the token `start`: with the sign that a word gives it, in its clause where that makes something
+/// else of it, and not at all where it is denied.
+fn found<'a>(line: &Line<'a>, start: usize, run: Run) -> Option<Found<'a>> {
+    let clause = || Some(Found::slice(qualify::phrase(line, start, run), Rule::Stated));
+    if qualify::after(line, run.end) {
+        return clause();
+    }
+    if let Some(sign) = qualify::sign_word(line, run.first) {
+        match qualify::before(line, sign) {
+            Before::Denied => return None,
+            Before::Qualified => return clause(),
+            Before::Nothing => {}
+        }
+        let (text, source) = qualify::signed(line, sign, run);
+        return Some(Found { text, source, rule: Rule::Stated });
+    }
+    match qualify::before(line, run.first) {
+        Before::Denied => return None,
+        Before::Qualified => return clause(),
+        Before::Nothing => {}
+    }
     let (first, end) = runs::without_brackets(line, run.first, run.end);
     let (text, source) = runs::text(line, first, end);
-    Found { text, source, rule: Rule::Stated }
+    Some(Found { text, source, rule: Rule::Stated })
 }
 
 /// Display maths right after the connector, which may hold line breaks.
@@ -311,7 +349,7 @@ fn leading_display(value: &str) -> Option<Found<'_>> {
 }
 
 /// The value after the last verb of the first sentence: "the largest n is 34".
-fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
+fn after_verb(line: &Line<'_>, first: usize) -> Option<Run> {
     let end = sentence_end(line, first);
     let mut last = None;
     let mut at = first;
@@ -339,7 +377,7 @@ fn after_verb<'a>(line: &Line<'a>, first: usize) -> Option<Found<'a>> {
             last = Some(run);
         }
     }
-    last.map(|run| found(line, run))
+    last
 }
 
 fn ends_with_verb(word: &str) -> bool {
@@ -438,6 +476,65 @@ mod tests {
         assert_eq!(stated("The answer is no.").as_deref(), Some("no"));
         assert_eq!(stated("Answer: no real solutions").as_deref(), Some("no real solutions"));
         assert_eq!(stated("The answer is June 5.").as_deref(), Some("June 5"));
+    }
+
+    #[test]
+    fn a_sign_in_words_or_apart_belongs_to_its_value() {
+        for text in [
+            "The answer is - 7.",
+            "The answer is − 7",
+            "The answer is: minus 7",
+            "The answer is minus 7.",
+            "The answer is negative 7",
+            "The answer is minus $7$.",
+            "The answer is that x equals minus 7.",
+            "La réponse est moins 7.",
+            "答案是负7。",
+        ] {
+            assert_eq!(stated(text).as_deref(), Some("-7"), "{text}");
+        }
+        assert_eq!(stated("The answer is minus (7 + 3).").as_deref(), Some("-(7 + 3)"));
+        assert_eq!(stated("The answer is minus $7 + 3$.").as_deref(), Some("minus $7 + 3$"));
+        assert_eq!(stated("Answer:\n- 7 apples").as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn a_qualified_value_is_handed_over_with_what_qualifies_it() {
+        for phrase in [
+            "7 times 8",
+            "7 to 8",
+            "7 squared",
+            "7 or more",
+            "7 apples or more",
+            "7 less than 10",
+            "2 to the power of 7",
+            "less than 7",
+            "at most 7",
+            "greater than 7",
+            "at least 7",
+            "no more than 7",
+            "anything except 7",
+            "between 5 and 7",
+            "twice 7",
+            "less than minus 7",
+        ] {
+            for text in [format!("The answer is {phrase}."), format!("Answer: {phrase}, it seems")] {
+                assert_eq!(stated(&text).as_deref(), Some(phrase), "{text}");
+            }
+        }
+        for (text, answer) in [
+            ("The answer is 7!", "7"),
+            ("The answer is either 5 or 7.", "5 or 7"),
+            ("The answer is 3.14 to 2 decimal places.", "3.14"),
+            ("The answer is 35 to the nearest integer.", "35"),
+            ("The answer is 18 times.", "18"),
+            ("The answer: the least n greater than 5 is 7", "7"),
+        ] {
+            assert_eq!(stated(text).as_deref(), Some(answer), "{text}");
+        }
+        for denied in ["The answer is never 7.", "Answer: it cannot be 7", "The answer is definitely not 7."] {
+            assert_eq!(stated(denied), None, "{denied}");
+        }
     }
 
     #[test]

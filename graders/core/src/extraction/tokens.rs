@@ -136,7 +136,7 @@ impl Reader<'_> {
                 _ if is_superscript(c) => self.push(Kind::Suffix, c.len_utf8()),
                 _ if c.is_numeric() => self.number(rest, before),
                 '.' if rest[1..].starts_with(|d: char| d.is_ascii_digit())
-                    && !before.is_some_and(char::is_alphanumeric) =>
+                    && !before.is_some_and(|c| c.is_alphanumeric() && !is_ideographic(c)) =>
                 {
                     self.number(rest, before);
                 }
@@ -154,6 +154,7 @@ impl Reader<'_> {
             Some('_') => true,
             Some('-' | '‐' | '‑') => self.hyphen_joins_word(),
             Some('$') => self.text[..self.at].ends_with("$$"),
+            Some('.') => self.dot_joins_word(),
             _ => false,
         };
         let letters = after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
@@ -176,6 +177,19 @@ impl Reader<'_> {
         hyphen
             .zip(word)
             .is_some_and(|(hyphen, word)| word.kind == Kind::Word && word.end == hyphen.start && hyphen.end == self.at)
+    }
+
+    /// Whether the dot before this number hangs on a word or a name: "v1.7", "Fig.7".
+    fn dot_joins_word(&self) -> bool {
+        let mut last = self.tokens.iter().rev();
+        let dot = last.next();
+        let word = last.next();
+        dot.zip(word).is_some_and(|(dot, word)| {
+            matches!(word.kind, Kind::Word | Kind::Name)
+                && word.end == dot.start
+                && dot.end == self.at
+                && !self.text[..word.end].ends_with(is_ideographic)
+        })
     }
 
     /// Whether this number numbers a line: "1. Add the terms".
@@ -448,11 +462,26 @@ mod tests {
             assert_eq!(numbers(&format!("it is {number} now")), [number]);
         }
         assert_eq!(numbers("It is 5. And 6, 7."), ["5", "6", "7"]);
+        assert_eq!(numbers("答案是.7"), [".7"]);
     }
 
     #[test]
     fn a_number_inside_a_word_does_not_stand_alone() {
-        for text in ["AZYUK2A", "COVID-19", "the 5th", "a 3-digit one", "Step 3", "x_2", "$$$$3", "1. Add"] {
+        for text in [
+            "AZYUK2A",
+            "COVID-19",
+            "the 5th",
+            "a 3-digit one",
+            "Step 3",
+            "x_2",
+            "$$$$3",
+            "1. Add",
+            "v1.7",
+            "x1.7",
+            "eq.7",
+            "Fig.7",
+            "v1.7.3",
+        ] {
             assert!(numbers(text).is_empty(), "{text}");
         }
     }
