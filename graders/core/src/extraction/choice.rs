@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::words::{Joiner, lower, roles};
-use super::{Found, Rule};
+use super::{Found, Rule, closing};
 
 /// How far before a letter its sentence is looked at, in bytes.
 const LOOKBACK: usize = 64;
@@ -25,20 +25,34 @@ struct Letter {
     standing: Standing,
     /// How it hangs on the letter before it.
     joined: Option<Joiner>,
+    /// Its sentence takes back what was said: "No, B".
+    corrects: bool,
 }
+
+/// How much of the end of a text is read for a letter that nothing states, in bytes.
+const CLOSING: usize = 1 << 14;
 
 /// How much of a clause is read for a letter, in bytes.
 const CLAUSE: usize = 512;
 
 /// The letter a text settles on, or the alternatives it offers.
 pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
+    let text = closing(text, CLOSING);
     let letters = letters(text);
     let chosen = letters
         .iter()
-        .rposition(|letter| letter.standing == Standing::Pointed)
+        .rposition(|letter| letter.standing == Standing::Pointed || letter.corrects)
         .or_else(|| leading(text, &letters))
         .or_else(|| only(text, &letters))?;
     Some(found(text, &letters, chosen))
+}
+
+/// The last letter of `rest`, what follows a statement, that takes the statement back: "No, B", "wait, it is B".
+pub(super) fn correction(rest: &str) -> Option<Found<'_>> {
+    let rest = closing(rest, CLOSING);
+    let letters = letters(rest);
+    let chosen = letters.iter().rposition(|letter| letter.corrects)?;
+    Some(found(rest, &letters, chosen))
 }
 
 /// The first letter of a clause that follows "the answer is", or the alternatives it opens.
@@ -155,7 +169,7 @@ fn letters(text: &str) -> Vec<Letter> {
             letters.last().map_or(Standing::Bare, |last| last.standing)
         } else if is_denied(context) || is_refuted(after) {
             Standing::Denied
-        } else if points(context) {
+        } else if points(context) && !after.trim_start_matches([')', ']', '*', '$', ' ']).starts_with(['?', '？']) {
             Standing::Pointed
         } else if marked {
             Standing::Marked
@@ -165,7 +179,9 @@ fn letters(text: &str) -> Vec<Letter> {
         if reads_as_word(bytes[at], after, marked, joined.is_some()) {
             continue;
         }
-        letters.push(Letter { at, standing, joined });
+        let corrects =
+            standing != Standing::Denied && joined.is_none() && !asks(after) && takes_back(sentence(text, at));
+        letters.push(Letter { at, standing, joined, corrects });
     }
     letters
 }
@@ -186,12 +202,57 @@ fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
     }
 }
 
+/// The sentence before a letter, where no more than [`LOOKBACK`] bytes of it stand there.
+fn sentence(text: &str, at: usize) -> &str {
+    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK));
+    let before = &text[start..at];
+    match before.rfind(['.', '\n', '!', '?', '。', '！', '？', '—', '…']) {
+        Some(cut) => &before[cut..],
+        None if start == 0 => before,
+        None => "",
+    }
+}
+
+/// Whether the sentence before a letter opens with a word that takes back what was said, and says little else.
+fn takes_back(sentence: &str) -> bool {
+    const OPENINGS: &[&str] = &[
+        "no",
+        "nope",
+        "wait",
+        "actually",
+        "sorry",
+        "correction",
+        "oops",
+        "hmm",
+        "scratch",
+        "rather",
+        "non",
+        "nein",
+        "不",
+        "不对",
+        "等等",
+        "更正",
+    ];
+    const MOST_WORDS: usize = 7;
+    let mut words = sentence
+        .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
+        .filter(|word| !word.is_empty())
+        .take(MOST_WORDS + 1);
+    // "But wait, B": a joiner or an interjection may come first.
+    let opening = words.by_ref().find(|word| !matches!(&*lower(word), "but" | "oh" | "and" | "well" | "ah"));
+    opening.is_some_and(|word| OPENINGS.contains(&&*lower(word))) && words.count() < MOST_WORDS
+}
+
+/// Whether the sentence of a letter goes on to a question mark: "Wait, is it B?".
+fn asks(after: &str) -> bool {
+    let end = after.floor_char_boundary(LOOKBACK);
+    let mark = after[..end].find(['.', '\n', '!', '?', '。', '！', '？']);
+    mark.is_some_and(|mark| after[mark..].starts_with(['?', '？']))
+}
+
 /// The clause before a letter.
 fn context(text: &str, at: usize) -> &str {
-    let mut start = at.saturating_sub(LOOKBACK);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK));
     let clause = text[start..at].trim_end_matches(['(', '[', '*', '$', ' ', '"', '`', '“', '「', '\'']);
     let cut = clause
         .rfind(['.', '\n', ',', ';', '。', '，', '；', '!', '?', '！', '？'])
@@ -344,6 +405,24 @@ mod tests {
     fn alternatives_stay_alternatives() {
         assert_eq!(chosen("It could be (A) or maybe (B).").as_deref(), Some("A or B"));
         assert_eq!(chosen("It is A, B, or C").as_deref(), Some("A, B or C"));
+    }
+
+    #[test]
+    fn a_later_sentence_that_takes_a_letter_back_counts() {
+        for text in [
+            "It is A. No, B.",
+            "It is A. Wait, B",
+            "I choose A! Oh wait, it's (B).",
+            "It is A.\nActually, the answer should be B.",
+            "It is A. No, C. Sorry, B",
+        ] {
+            assert_eq!(chosen(text).as_deref(), Some("B"), "{text}");
+        }
+        for text in ["It is A. No, B is wrong.", "It is A. Wait, could it be B? That fails", "It is A. No, it is not B"]
+        {
+            assert_eq!(chosen(text).as_deref(), Some("A"), "{text}");
+        }
+        assert_eq!(correction(". Hmm, no.").map(|found| found.text.into_owned()), None);
     }
 
     #[test]

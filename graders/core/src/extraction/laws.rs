@@ -167,6 +167,10 @@ fn letters_count_only_where_the_task_is_multiple_choice() {
     assert_eq!(chosen("The number is 10, but the choice is (A).").as_deref(), Some("A"));
     assert_eq!(read("The number is 10, but the choice is (A).").map(|found| found.0).as_deref(), Some("10"));
     assert_eq!(chosen("The answer is for sure D, it can't be A or B").as_deref(), Some("D"));
+    for text in ["The answer is A. No, B.", "The answer is A.\nWait, B", "Answer: A. Wait, I mean B."] {
+        assert_eq!(chosen(text).as_deref(), Some("B"), "{text}");
+    }
+    assert_eq!(chosen("The answer is A. No, B is wrong.").as_deref(), Some("A"));
     assert_eq!(chosen("The answer is 42.").as_deref(), Some("42"));
 }
 

@@ -50,7 +50,9 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
             && !is_undermined(text, at)
             && let Some(found) = value_of(value, how, is_item(text, value), options)
         {
-            return Some(found);
+            let place = super::place(text, found.source);
+            let later = options.choices.then(|| choice::correction(&text[place.end..])).flatten();
+            return Some(later.map_or(found, |letter| Found { rule: Rule::Stated, ..letter }));
         }
         end = at;
     }
