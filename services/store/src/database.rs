@@ -2,6 +2,7 @@
 //! answers it now; PostgreSQL can join without a change to the spool, the waiting entries or the merging of reads.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
@@ -20,6 +21,12 @@ pub(crate) enum DatabaseError {
     Driver(#[from] sqlx::Error),
     #[error("{table}.{column}: {reason}")]
     Row { table: &'static str, column: &'static str, reason: String },
+    /// Whatever is written now would be gone after a restart.
+    #[error(
+        "the database file `{}` {found} since it was opened: put it back, or restart the node, which makes a new one of what the spool holds",
+        path.display()
+    )]
+    Replaced { path: PathBuf, found: String },
     #[error("an entry cannot be read back from the spool: {0}")]
     Spool(std::io::Error),
     #[error(transparent)]
@@ -32,7 +39,7 @@ impl From<DatabaseError> for StoreError {
             DatabaseError::Driver(error) => Self::Unavailable(format!(
                 "the database does not answer ({error}): check its disk and who has it locked"
             )),
-            DatabaseError::Spool(_) => Self::Unavailable(error.to_string()),
+            DatabaseError::Spool(_) | DatabaseError::Replaced { .. } => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),
         }
     }
@@ -46,8 +53,11 @@ pub(crate) trait Database: Send + Sync {
     /// How far this spool has been applied.
     fn progress(&self) -> BoxFuture<'_, Result<Position, DatabaseError>>;
 
+    /// Fails with [`DatabaseError::Replaced`] if a restart would not find the database that is open.
+    fn check(&self) -> Result<(), DatabaseError>;
+
     /// Applies those of `entries` that the progress does not cover yet and moves it to `progress`, all in one transaction. Grades whose
-    /// id is already there change nothing, sums included.
+    /// id is already there change nothing, sums included. Succeeds only if [`check`](Self::check) does before and after it.
     fn apply<'a>(
         &'a self,
         entries: &'a [Applicable],
@@ -55,7 +65,8 @@ pub(crate) trait Database: Send + Sync {
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>>;
 
-    /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now.
+    /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now. Succeeds only if
+    /// [`check`](Self::check) does after it.
     fn checkpoint(&self) -> BoxFuture<'_, Result<bool, DatabaseError>>;
 
     /// One consistent state, to be read from until it is dropped.

@@ -15,7 +15,7 @@
 
 mod database;
 mod merge;
-mod metrics;
+pub mod metrics;
 mod options;
 mod packs;
 mod pending;

@@ -15,6 +15,20 @@ const APPLY_SECONDS: &str = "assay_store_apply_seconds";
 const APPLIED_ENTRIES: &str = "assay_store_applied_entries_total";
 const APPLY_FAILURES: &str = "assay_store_apply_failures_total";
 
+/// Names of all metrics of the store.
+pub const NAMES: &[&str] = &[
+    SYNC_SECONDS,
+    COMMIT_ENTRIES,
+    SPOOLED_BYTES,
+    APPEND_FAILURES,
+    PENDING_ENTRIES,
+    PENDING_BYTES,
+    SPOOL_SEGMENTS,
+    APPLY_SECONDS,
+    APPLIED_ENTRIES,
+    APPLY_FAILURES,
+];
+
 /// Describes the metrics to the installed recorder.
 pub(crate) fn describe() {
     describe_histogram!(SYNC_SECONDS, Unit::Seconds, "Time one write and fdatasync of the spool took.");

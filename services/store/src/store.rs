@@ -201,14 +201,15 @@ impl DurableStore {
             }
             None => true,
         };
-        let mut closed = Ok(());
-        if drained {
+        let mut closed = self.database.check().map_err(StoreError::from);
+        // A writer that ended for another reason than having nothing left must not cost the segments of what it left.
+        if closed.is_ok() && drained && self.pending.len() == 0 {
             match self.database.checkpoint().await {
                 Ok(true) => self.empty_spool(),
                 Ok(false) => {}
                 Err(error) => closed = Err(error.into()),
             }
-        } else {
+        } else if closed.is_ok() {
             closed = Err(StoreError::Unavailable(
                 "the database did not take all grades in time: they are in the spool and follow at the next start"
                     .to_owned(),
@@ -354,6 +355,7 @@ impl Reader for DurableStore {
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
+            self.database.check()?;
             self.database.snapshot().await?;
             Ok(())
         })

@@ -95,10 +95,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Applies until draining has begun and nothing waits. On the way out, all segments that are no longer needed are gone.
+    /// Applies until draining has begun and nothing waits, or what waits has no database to go to. On the way out, all segments that are
+    /// no longer needed are gone.
     pub(crate) async fn run(mut self) {
         self.release().await;
         let mut pause = FIRST_PAUSE;
+        let mut reported = None;
         loop {
             let items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
             if items.is_empty() {
@@ -122,12 +124,28 @@ impl Writer {
             match self.apply(&items).await {
                 Ok(()) => {
                     pause = FIRST_PAUSE;
+                    reported = None;
                     self.release().await;
                 }
                 Err(error) => {
                     metrics::apply_failed();
-                    tracing::warn!(%error, entries = items.len(), pause_ms = pause.as_millis(), "the database does not take grades: they stay in the spool");
-                    tokio::time::sleep(pause).await;
+                    if matches!(error, DatabaseError::Replaced { .. }) {
+                        // Lasts until someone acts: said once for each change, not for each try.
+                        let found = error.to_string();
+                        if reported.as_ref() != Some(&found) {
+                            tracing::error!(%error, "grades are not applied: they stay in the spool");
+                            reported = Some(found);
+                        }
+                        if *self.draining.borrow() {
+                            break;
+                        }
+                    } else {
+                        tracing::warn!(%error, entries = items.len(), pause_ms = pause.as_millis(), "the database does not take grades: they stay in the spool");
+                    }
+                    tokio::select! {
+                        () = tokio::time::sleep(pause) => {}
+                        _ = self.draining.changed() => {}
+                    }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }

@@ -2,7 +2,7 @@
 //! written nor when; the committing thread and the recovery do.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,27 @@ use super::OpenSpoolError;
 /// First bytes of every segment: what it is, and the version of its frames. A changed layout of the rows needs a new version here.
 pub(crate) const SEGMENT_HEADER: &[u8; 16] = b"assay spool 0001";
 
+/// Name of the file that is the folder's lock and holds its identity.
+const IDENTITY: &str = "identity";
+
 /// Where in the spool: a segment's number and a byte of it. Positions sort in the order of appending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) segment: u64,
     pub(crate) byte: u64,
+}
+
+/// Tells one file from another while it is open: after that, its number may be given to a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(crate) fn of(file: &Metadata) -> Self {
+        Self { device: file.dev(), inode: file.ino() }
+    }
 }
 
 /// One file of frames. Its handle stays open while anything still needs to read from it, whether or not it has been deleted.
@@ -46,12 +62,16 @@ impl Segment {
     /// a running node leaves a file that takes writes and that no start will ever read.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
-        let (open, named) = (self.file.metadata()?, fs::metadata(&self.path)?);
-        if (open.dev(), open.ino()) == (named.dev(), named.ino()) {
+        if self.is_named()? {
             Ok(())
         } else {
             Err(io::Error::other(format!("`{}` was replaced by another file", self.path.display())))
         }
+    }
+
+    /// Whether this file is still what its path names.
+    fn is_named(&self) -> io::Result<bool> {
+        Ok(FileId::of(&self.file.metadata()?) == FileId::of(&fs::metadata(&self.path)?))
     }
 
     /// Cuts the file off at `length`.
@@ -108,26 +128,45 @@ impl Folder {
 
     /// Starts a segment. Both its header and its name are on the disk when this returns. A folder that is gone is made again.
     pub(crate) fn create(&self, number: u64) -> io::Result<Arc<Segment>> {
-        if !self.path.try_exists()? {
-            let (lock, _) = claim_folder(&self.path, &self.identity).map_err(io::Error::other)?;
-            *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
-        }
+        self.hold()?;
         let path = self.path.join(format!("{number:08}.seg"));
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        file.write_all(SEGMENT_HEADER)?;
-        file.sync_all()?;
-        sync_folder(&self.path)?;
+        let written =
+            file.write_all(SEGMENT_HEADER).and_then(|()| file.sync_all()).and_then(|()| sync_folder(&self.path));
+        if let Err(error) = written {
+            // On a full disk every try would leave an empty file behind.
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
         let segment = Arc::new(Segment { number, path, file });
         self.lock_segments().insert(number, segment.clone());
         Ok(segment)
     }
 
-    /// Deletes a segment whose every frame is durable elsewhere.
+    /// Makes sure that the folder at the path is the one whose lock is held. If it was deleted or replaced under the running node, it is
+    /// claimed anew: only as the same spool, since the database keeps the progress under that name, and only if nobody else has it.
+    fn hold(&self) -> io::Result<()> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        match fs::metadata(self.path.join(IDENTITY)) {
+            Ok(named) if FileId::of(&named) == FileId::of(&lock.metadata()?) => return Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let (fresh, identity) = claim_folder(&self.path, &self.identity).map_err(io::Error::other)?;
+        if identity != self.identity {
+            return Err(io::Error::other(format!("`{}` is now the spool of another database", self.path.display())));
+        }
+        *lock = fresh;
+        Ok(())
+    }
+
+    /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place is not this node's to delete.
     pub(crate) fn delete(&self, number: u64) -> io::Result<()> {
         let Some(segment) = self.lock_segments().remove(&number) else {
             return Ok(());
         };
-        match fs::remove_file(&segment.path) {
+        let removed = segment.is_named().and_then(|named| if named { fs::remove_file(&segment.path) } else { Ok(()) });
+        match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.lock_segments().insert(number, segment);
                 Err(error)
@@ -153,13 +192,8 @@ impl Folder {
 fn claim_folder(path: &Path, fresh_identity: &str) -> Result<(File, String), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
     fs::create_dir_all(path).map_err(io)?;
-    let mut lock = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path.join("identity"))
-        .map_err(io)?;
+    let mut lock =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(IDENTITY)).map_err(io)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {

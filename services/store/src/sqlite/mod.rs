@@ -9,6 +9,10 @@
 //! again, provided its segments are still there. They are: a segment is deleted only after a checkpoint that covered the whole log,
 //! and a checkpoint syncs the log before it copies and the database file after it. `synchronous = full` would keep the same promise with
 //! one more sync for each transaction, on the disk whose syncs the replies wait for.
+//!
+//! None of this holds for a file that was deleted or replaced under the running node: SQLite goes on writing to what it has open, and no
+//! restart will see it. So the file at the path is compared with the opened one around every transaction and after every checkpoint;
+//! while they differ nothing counts as applied and no segment is deleted.
 
 mod apply;
 mod contents;
@@ -18,6 +22,7 @@ mod query;
 mod rows;
 mod snapshot;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -29,6 +34,7 @@ use sqlx::{ConnectOptions, Row};
 
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
 use crate::spool::Position;
+use crate::spool::segment::FileId;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 
@@ -57,11 +63,46 @@ impl Location {
         Some(Self { options, path })
     }
 
-    /// The folder beside the database.
+    /// The folder beside the database: beside the file itself, whichever link leads to it, since the lock in the folder is what keeps
+    /// two nodes from using one database.
     pub(crate) fn spool(&self) -> Option<PathBuf> {
-        let mut spool = self.path.clone()?.into_os_string();
+        let mut spool = follow_links(self.path.clone()?).into_os_string();
         spool.push(".spool");
         Some(Path::new(&spool).to_owned())
+    }
+}
+
+/// Where the links at the end of `path` lead, also if nothing is there yet: SQLite would create it there. Links in front of the name
+/// need no following, the system goes the same way for the database and for the folder beside it.
+fn follow_links(mut path: PathBuf) -> PathBuf {
+    // As many as the system itself follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path.set_file_name(target);
+    }
+    path
+}
+
+/// The file that is open, and where it was found.
+struct Opened {
+    path: PathBuf,
+    file: FileId,
+}
+
+impl Opened {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: FileId::of(&fs::metadata(path)?) })
+    }
+
+    fn check(&self) -> Result<(), DatabaseError> {
+        let found = match fs::metadata(&self.path) {
+            Ok(named) if FileId::of(&named) == self.file => return Ok(()),
+            Ok(_) => "was replaced by another".to_owned(),
+            Err(error) => format!("went away ({error})"),
+        };
+        Err(DatabaseError::Replaced { path: self.path.clone(), found })
     }
 }
 
@@ -71,7 +112,8 @@ pub(crate) struct Sqlite {
     readers: SqlitePool,
     /// Identity of the spool whose progress is kept.
     spool: String,
-    in_memory: bool,
+    /// `None` in memory.
+    opened: Option<Opened>,
 }
 
 impl Sqlite {
@@ -104,15 +146,18 @@ impl Sqlite {
             let options = options.read_only(true).pragma("cache_size", "-8192");
             SqlitePoolOptions::new().max_connections(readers).test_before_acquire(false).connect_lazy_with(options)
         };
-        Ok(Self { writer, readers, spool, in_memory })
+        // The writer's connection stays open, so that the file's number belongs to it as long as this lives.
+        let opened = location.path.as_deref().map(Opened::at).transpose()?;
+        Ok(Self { writer, readers, spool, opened })
     }
 
     async fn checkpointed(&self) -> Result<bool, DatabaseError> {
-        if self.in_memory {
+        if self.opened.is_none() {
             return Ok(true);
         }
         let row = sqlx::query("pragma wal_checkpoint(passive)").fetch_one(&self.writer).await?;
         let (busy, logged, copied): (i64, i64, i64) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        self.check()?;
         Ok(busy == 0 && logged == copied)
     }
 }
@@ -133,6 +178,10 @@ impl Database for Sqlite {
         })
     }
 
+    fn check(&self) -> Result<(), DatabaseError> {
+        self.opened.as_ref().map_or(Ok(()), Opened::check)
+    }
+
     fn apply<'a>(
         &'a self,
         entries: &'a [Applicable],
@@ -140,10 +189,11 @@ impl Database for Sqlite {
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>> {
         Box::pin(async move {
+            self.check()?;
             let mut transaction = self.writer.begin_with("begin immediate").await?;
             apply::apply(&mut transaction, &self.spool, entries, progress, now_us).await?;
             transaction.commit().await?;
-            Ok(())
+            self.check()
         })
     }
 

@@ -1,6 +1,6 @@
 //! A folder with a store in it, entries to record, and a clock that moves when told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -50,6 +50,11 @@ impl World {
         let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
         options.close_timeout = Duration::from_secs(20);
         Self { folder, clock: TestClock::new(), options }
+    }
+
+    /// What everything lies in.
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn database(&self) -> PathBuf {
