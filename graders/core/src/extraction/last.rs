@@ -16,6 +16,7 @@ const MOST_WORDS: usize = 4;
 /// The answer a text comes to.
 pub(super) fn conclusion(text: &str) -> Option<Found<'_>> {
     expression(text)
+        .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
         .or_else(|| {
             paragraphs(text)
                 .into_iter()
@@ -279,6 +280,14 @@ fn follows_prose(line: &Line<'_>, end: usize) -> bool {
     line.kind(end) == Some(Kind::Word)
 }
 
+/// Whether the words of a short text make something else of its value: "less than 7" is not 7.
+fn is_qualified(text: &str) -> bool {
+    let line = Line::read(text);
+    runs::runs(&line).iter().any(|run| {
+        run.strong && (qualify::before(&line, run.first) == Before::Qualified || qualify::after(&line, run.end))
+    })
+}
+
 /// A text of few words and one line, as it stands: "Monday", "no solution".
 fn few_words(text: &str) -> Option<Found<'_>> {
     let whole = tidy(text);
@@ -353,6 +362,25 @@ mod tests {
             assert_eq!(read(text).0, "-7", "{text}");
         }
         assert_eq!(read("so 10 minus 3 is 7").0, "7");
+    }
+
+    #[test]
+    fn a_short_text_keeps_what_qualifies_its_value() {
+        for text in [
+            "7 times 8",
+            "7 to 8",
+            "less than 7",
+            "at most 7",
+            "greater than 7",
+            "at least 7",
+            "cannot be 7",
+            "never 7",
+            "not 7",
+            "anything except 7",
+            "between 5 and 7",
+        ] {
+            assert_eq!(read(text), (text.to_owned(), Rule::Whole));
+        }
     }
 
     #[test]
