@@ -14,7 +14,8 @@
 //!
 //! A box decides even where a later sentence says something else. An answer that offers alternatives keeps all of them in its
 //! text ("5 or 6"), so that no grader can mistake it for one of them; so does a stated value that its words make a bound, a range
-//! or part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), and a denied value is none. Every scanner reads its input a bounded number of times.
+//! or part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), and a denied value is none.
+//! Every scanner reads its input a bounded number of times.
 //!
 //! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the
 //! last [`CLOSING`] bytes of what is visible: who writes more than that after an answer has not concluded with it.
