@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::budget::{Budget, Exhausted};
 use crate::decide::rule::Rule;
 use crate::decide::{self, Context};
-use crate::options::Options;
+use crate::number::Rational;
+use crate::options::{Options, Percent, Rounding};
 use crate::parse;
 use crate::tree::Expr;
 
@@ -44,6 +45,38 @@ pub struct Gold {
     text: String,
     plain: String,
     readings: Vec<Expr>,
+    decimals: Vec<(Rational, i64)>,
+    signs: Percents,
+}
+
+/// Where the values of one side are written with percent signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Percents {
+    Nowhere,
+    Everywhere,
+    Somewhere,
+}
+
+impl Percents {
+    fn of(expr: &Expr) -> Self {
+        fn each(expr: &Expr) -> bool {
+            match expr {
+                Expr::Percent(_) => true,
+                Expr::Product(items) => matches!(items.as_slice(), [sign, Expr::Percent(_)] if sign.is_int(-1)),
+                Expr::List(items) | Expr::Set(items) | Expr::Bracket(_, items, _) => items.iter().all(each),
+                Expr::Chain(sides, _) => sides.last().is_some_and(each),
+                Expr::Where(inner, _) | Expr::PlusMinus { term: inner, .. } => each(inner),
+                _ => false,
+            }
+        }
+        if each(expr) {
+            Self::Everywhere
+        } else if expr.any(&|part| matches!(part, Expr::Percent(_))) {
+            Self::Somewhere
+        } else {
+            Self::Nowhere
+        }
+    }
 }
 
 /// A text without what only formats it: dollar signs around it, `\left` and `\right`, a final stop. Blanks inside stay: `1 2` is
@@ -77,13 +110,18 @@ impl Gold {
     /// [`BadGold`] when no answer could be compared to it.
     pub fn read(text: &str, options: &Options) -> Result<Self, BadGold> {
         let reading = parse::read(text).ok_or(BadGold::Unparsable)?;
+        let signs = Percents::of(&reading.expr);
+        let decimals = match options.rounding {
+            Rounding::Gold => parse::written_decimals(text),
+            Rounding::Exact => Vec::new(),
+        };
         let budget = Budget::default();
         let cx = Context::new(options, &budget);
         let mut readings = Vec::with_capacity(2);
         for expr in std::iter::once(reading.expr).chain(reading.other) {
             readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
         }
-        Ok(Self { text: text.to_owned(), plain: plain(text).into_owned(), readings })
+        Ok(Self { text: text.to_owned(), plain: plain(text).into_owned(), readings, decimals, signs })
     }
 
     /// The text it was read from.
@@ -118,7 +156,13 @@ impl Gold {
             return finished(false, Rule::Unparsed, 1);
         };
         let budget = Budget::default();
-        let cx = Context::new(options, &budget);
+        let mut cx = Context::new(options, &budget);
+        cx.decimals = &self.decimals;
+        cx.percent = match (options.percent, self.signs, Percents::of(&reading.expr)) {
+            (Percent::Loose, Percents::Nowhere, Percents::Everywhere) => Some(Rational::small(100)),
+            (Percent::Loose, Percents::Everywhere, Percents::Nowhere) => Some(Rational::ratio(1, 100)),
+            _ => None,
+        };
         match self.decide(&reading, &cx) {
             Ok((equal, normal)) => Comparison {
                 equal,

@@ -19,6 +19,10 @@
 //!
 //! - `1,22` equals `1.22` as well as the list of 1 and 22: a comma between digits is ambiguous.
 //! - `(1, 2)` equals the bare list `1, 2`, which many completions write for a tuple.
+//! - `7 red apples` equals 7: up to three plain words after a number say what is counted, unless one of them negates, compares,
+//!   calculates or offers something else, and the list of such words is finite.
+//! - Where a task gives no choices, a letter may be followed by any text that takes nothing back.
+//! - Functions with jumps are compared at random points and at ten simple fractions; a difference elsewhere is not seen.
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, which holds for positive x.
 //!
 //! # Known false negatives
@@ -26,6 +30,8 @@
 //! - Words that mean the same but are not the same words.
 //! - A gold that states more than the answer needs (`Kafelnikov served first` for `Kafelnikov`).
 //! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
+//! - Texts in which more than 200 operators stand upon other operators of one operand (`x!!` has one) are not read.
+//! - With `choices`, an option's letter followed by other words than the option's own.
 //! - Labelled values in another order than a bare list's.
 //!
 //! # Example

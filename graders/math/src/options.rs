@@ -19,7 +19,8 @@ pub enum Rounding {
     /// No: 33.3 is not 100/3.
     #[default]
     Exact,
-    /// Yes: what rounds to the gold's digits is the gold.
+    /// Yes: what rounds to the digits the gold is written with, trailing zeros included, is the gold; half a unit is rounded away
+    /// from zero. A gold written without a point is exact.
     Gold,
 }
 
@@ -51,7 +52,7 @@ pub enum Percent {
     /// A hundredth: 50 % is 1/2 and not 50.
     #[default]
     Exact,
-    /// Nothing certain: 50 % is 1/2 or 50.
+    /// Nothing certain where exactly one side has a percent sign: 50 % is 1/2 or 50.
     Loose,
 }
 

@@ -155,15 +155,29 @@ fn one_sided(
     Ok(equal)
 }
 
-/// A product of a number and single letters that spell a unit, in the order they sort.
+/// A product of a number and single letters with their powers, as in `3 m/s`, that may spell a unit.
 fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
     let Expr::Product(items) = expr else {
         return None;
     };
-    match items.as_slice() {
-        [number @ Expr::Number(_), Expr::Symbol(letter)] if letter.len() == 1 => {
-            Some((number.clone(), letter.to_string()))
-        }
-        _ => None,
+    if items.len() > 6 {
+        return None;
     }
+    let mut number = None;
+    let mut unit = String::new();
+    for item in items {
+        let (base, power) = match item {
+            Expr::Number(_) if number.is_none() => {
+                number = Some(item.clone());
+                continue;
+            }
+            Expr::Power(pair) => (&pair.0, pair.1.as_number()?.to_i64()?),
+            other => (other, 1),
+        };
+        match base {
+            Expr::Symbol(letter) if letter.len() == 1 => unit.push_str(&format!("{letter}^{{{power}}} ")),
+            _ => return None,
+        }
+    }
+    Some((number?, unit))
 }

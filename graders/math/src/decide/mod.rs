@@ -14,9 +14,12 @@ pub(crate) mod statement;
 pub(crate) mod tolerance;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use crate::budget::{Budget, Exhausted};
+use crate::compare::equivalent;
 use crate::normal::{expanded, fold};
+use crate::number::Rational;
 use crate::options::Options;
 use crate::parse::{is_product, letters, text};
 use crate::tree::{Expr, Relation};
@@ -27,12 +30,16 @@ use statement::Solved;
 pub(crate) struct Context<'a> {
     pub(crate) options: &'a Options,
     pub(crate) budget: &'a Budget,
+    /// Decimals the gold is written with and their digits after the point.
+    pub(crate) decimals: &'a [(Rational, i64)],
+    /// What the answer may be multiplied by because exactly one side is written with percent signs.
+    pub(crate) percent: Option<Rational>,
     rule: Cell<Rule>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(options: &'a Options, budget: &'a Budget) -> Self {
-        Self { options, budget, rule: Cell::new(Rule::Kind) }
+        Self { options, budget, decimals: &[], percent: None, rule: Cell::new(Rule::Kind) }
     }
 
     /// The rule that decided last.
@@ -328,7 +335,7 @@ fn choices(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
         _ => None,
     };
     match (letter(gold), letter(answer)) {
-        (Some(a), Some(b)) => Some(a == b),
+        (Some(a), Some(b)) => Some(a == b && own_text(a, gold, answer, map)),
         (Some(letter), None) | (None, Some(letter)) => {
             let with_letter = if self::letter_of(gold).is_some() { gold } else { answer };
             let other = if std::ptr::eq(with_letter, gold) { answer } else { gold };
@@ -341,6 +348,52 @@ fn choices(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
             Some(own.as_ref() == Some(&said) || option.as_ref() == Some(&said))
         }
         (None, None) => None,
+    }
+}
+
+/// Whether what an answer says after its letter is the option's text: the task's, or the gold's own. Where neither is known it may
+/// say anything that takes back or adds no choice.
+fn own_text(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, String>) -> bool {
+    let Expr::Choice(_, said) = answer else {
+        return true;
+    };
+    let said = text::comparable(said);
+    if said.is_empty() || matches!(gold, Expr::Choice(_, own) if text::comparable(own) == said) {
+        return true;
+    }
+    match map.iter().find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string())) {
+        Some((_, option)) => {
+            let option = text::comparable(option);
+            option == said || equivalent(&option, &said, &Options::default()).equal
+        }
+        None => !said.split(|c: char| !c.is_alphanumeric()).any(|word| {
+            matches!(
+                word,
+                "or" | "and"
+                    | "not"
+                    | "no"
+                    | "nor"
+                    | "neither"
+                    | "either"
+                    | "both"
+                    | "maybe"
+                    | "perhaps"
+                    | "wrong"
+                    | "incorrect"
+                    | "false"
+                    | "isnt"
+                    | "but"
+                    | "instead"
+                    | "except"
+                    | "wait"
+                    | "actually"
+                    | "also"
+                    | "rather"
+                    | "than"
+                    | "never"
+                    | "none"
+            )
+        }),
     }
 }
 

@@ -9,6 +9,7 @@ use super::evaluate::{NoValue, Point, ball, hash, residue};
 use super::rule::Rule;
 use super::separation;
 use crate::budget::{Budget, Exhausted};
+use crate::normal::fold;
 use crate::number::Rational;
 use crate::number::ball::{Ball, Unknown};
 use crate::number::residue::{Field, mix};
@@ -32,6 +33,8 @@ struct Features {
     transcendental: bool,
     imaginary: bool,
     nested_constant: bool,
+    /// Jumps, which lie at whole numbers and simple fractions.
+    jumps: bool,
 }
 
 fn features(expr: &Expr, found: &mut Features) {
@@ -53,6 +56,10 @@ fn features(expr: &Expr, found: &mut Features) {
         Expr::Call(Function::Re | Function::Im | Function::Arg | Function::Conjugate, _) => {
             found.transcendental = true;
             found.imaginary = true;
+        }
+        Expr::Call(Function::Floor | Function::Ceil | Function::Mod | Function::Sign, _) => {
+            found.transcendental = true;
+            found.jumps = true;
         }
         _ => found.transcendental = true,
     }
@@ -76,7 +83,33 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     if !found.transcendental {
         return identity(a, b, budget);
     }
-    if found.symbols { sampled(a, b, found.imaginary, budget) } else { constant(a, b, budget) }
+    if !found.symbols {
+        return constant(a, b, budget);
+    }
+    if found.jumps && differ_at_simple_points(a, b, budget)? {
+        return Ok((false, Rule::Sampled));
+    }
+    sampled(a, b, found.imaginary, budget)
+}
+
+/// Whether two expressions with jumps differ at whole numbers or simple fractions, which no random point meets: `⌈x⌉` and `⌊x⌋ + 1`
+/// differ nowhere else.
+fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Exhausted> {
+    let symbols = symbols(a, b);
+    for (num, den) in [(1, 1), (6, 1), (-3, 1), (0, 1), (12, 1), (1, 2), (-5, 2), (2, 3), (7, 4), (-1, 3)] {
+        let (mut left, mut right) = (a.clone(), b.clone());
+        for (step, (name, whole)) in (0i64..).zip(&symbols) {
+            let value = Rational::ratio(num + step * den, if *whole { 1 } else { den });
+            left = left.substitute(name, &Expr::Number(value.clone()));
+            right = right.substitute(name, &Expr::Number(value));
+        }
+        if let (Expr::Number(left), Expr::Number(right)) = (fold(&left, budget)?, fold(&right, budget)?)
+            && left != right
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Seed that depends on what is compared and not on the order.

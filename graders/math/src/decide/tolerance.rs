@@ -1,7 +1,5 @@
 //! What a task allows beyond equality: a tolerance, or rounding to the gold's digits. Nothing by default.
 
-use num_bigint::BigInt;
-
 use super::Context;
 use super::evaluate::{NoValue, Point, ball};
 use crate::budget::Exhausted;
@@ -14,27 +12,14 @@ const PREC: u64 = 256;
 
 /// Whether the task accepts `answer` for `gold` although they differ.
 pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let loose_percent = cx.options.percent == crate::options::Percent::Loose;
-    if loose_percent && let Some(equal) = percent(gold, answer, cx)? {
-        return Ok(equal);
+    if percent(gold, answer, cx)? {
+        return Ok(true);
     }
-    let half_unit = || -> Option<Rational> {
-        let value = gold.as_number()?;
-        if cx.options.rounding != Rounding::Gold {
-            return None;
-        }
-        // A whole number is taken as exact: 2 is not a rounded 1.618.
-        let places = decimal_places(value).filter(|places| *places > 0)?;
-        Rational::ratio(1, 2).mul(&Rational::small(10).pow(-places, 4_000)?)
-    };
-    let allowed = match (&cx.options.tolerance, half_unit()) {
-        (None, None) => return Ok(false),
-        (Some(Tolerance::Absolute(value)), _) => Some((value.clone(), false)),
-        (Some(Tolerance::Relative(value)), _) => Some((value.clone(), true)),
-        (None, Some(value)) => Some((value, false)),
-    };
-    let Some((limit, relative)) = allowed else {
-        return Ok(false);
+    let (limit, relative) = match &cx.options.tolerance {
+        Some(Tolerance::Absolute(value)) => (value, false),
+        Some(Tolerance::Relative(value)) => (value, true),
+        None if cx.options.rounding == Rounding::Gold => return rounds(gold, answer, cx),
+        None => return Ok(false),
     };
     let point = Point { values: Vec::new(), complex: false, prec: PREC, seed: 0 };
     let (left, right) = match (ball(gold, &point, cx.budget), ball(answer, &point, cx.budget)) {
@@ -44,38 +29,67 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
     };
     let within = || {
         let distance = left.re.sub(&right.re, PREC)?.abs();
-        let mut limit = Ball::rational(&limit, PREC)?;
+        let mut limit = Ball::rational(limit, PREC)?;
         if relative {
             limit = limit.mul(&left.re.abs(), PREC)?;
         }
-        // An edge is inside: half a unit rounds to the gold.
+        // An edge is inside.
         let over = distance.sub(&limit, PREC)?;
         Ok::<bool, crate::number::ball::Unknown>(over.contains_zero() || over.sign()? <= 0)
     };
     Ok(within().unwrap_or(false))
 }
 
-/// Digits after the point of a terminating decimal; `None` for any other fraction.
-fn decimal_places(value: &Rational) -> Option<i64> {
-    let mut den = value.den().clone();
-    let mut places = [0i64; 2];
-    for (count, prime) in places.iter_mut().zip([2u32, 5]) {
-        while (&den % prime) == BigInt::from(0) && *count < 400 {
-            den /= prime;
-            *count += 1;
-        }
+/// Whether the answer, rounded to the digits the gold is written with, is the gold: half a unit is rounded away from zero. A gold
+/// written without a point is exact.
+fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let Some(value) = gold.as_number() else {
+        return Ok(false);
+    };
+    let written = cx.decimals.iter().filter(|(own, _)| own.abs() == value.abs()).map(|(_, places)| *places);
+    let half = written.max().and_then(|places| {
+        let unit = Rational::small(10).pow(places.checked_neg()?, 4_000)?;
+        unit.mul(&Rational::ratio(1, 2))
+    });
+    let Some(half) = half else {
+        return Ok(false);
+    };
+    // How far the answer lies from the gold, away from zero.
+    let beyond = |answer: &Rational| {
+        let distance = answer.sub(value)?;
+        Some(match (value.is_zero(), value.is_negative()) {
+            (true, _) => distance.abs(),
+            (_, true) => distance.neg(),
+            _ => distance,
+        })
+    };
+    if let Some(answer) = answer.as_number() {
+        let inside = || {
+            let beyond = beyond(answer)?;
+            Some(!beyond.less(&half.neg())? && beyond.less(&half)?)
+        };
+        return Ok(inside().unwrap_or(false));
     }
-    (den == BigInt::from(1)).then(|| places.into_iter().max().unwrap_or(0))
+    let point = Point { values: Vec::new(), complex: false, prec: PREC, seed: 0 };
+    let answer = match ball(answer, &point, cx.budget) {
+        Ok(answer) => answer,
+        Err(NoValue::Exhausted) => return Err(Exhausted),
+        Err(_) => return Ok(false),
+    };
+    // What is no rational lies on no edge.
+    let within = || {
+        let distance = answer.real()?.sub(&Ball::rational(value, PREC)?, PREC)?.abs();
+        Ball::rational(&half, PREC)?.sub(&distance, PREC)?.sign()
+    };
+    Ok(within().is_ok_and(|sign| sign > 0))
 }
 
 /// `50` for `50 %` and the other way round.
-fn percent(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
-    for factor in [Rational::small(100), Rational::ratio(1, 100)] {
-        let scaled = Expr::Product(vec![Expr::Number(factor), answer.clone()]);
-        let scaled = crate::normal::fold(&scaled, cx.budget)?;
-        if super::scalar::same(gold, &scaled, cx.budget)?.0 {
-            return Ok(Some(true));
-        }
-    }
-    Ok(None)
+fn percent(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let Some(factor) = &cx.percent else {
+        return Ok(false);
+    };
+    let scaled = Expr::Product(vec![Expr::Number(factor.clone()), answer.clone()]);
+    let scaled = crate::normal::fold(&scaled, cx.budget)?;
+    Ok(super::scalar::same(gold, &scaled, cx.budget)?.0)
 }

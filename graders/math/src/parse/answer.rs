@@ -2,11 +2,13 @@
 //!
 //! Splits at the separators outside all brackets, parses each piece once, and falls back to words where mathematics fails.
 
+use super::bracket::closes_reversed;
+use super::condition::{bracketed_condition, condition, condition_word};
 use super::expression::statement;
 use super::marked::{choice, time};
 use super::prose::{begins_sentence, is_prose, words};
 use super::text;
-use super::token::{Kind, Token, Tokens};
+use super::token::{Kind, Shape, Token, Tokens};
 use super::unit::{self, Multiplier};
 use crate::tree::{End, Expr, Relation, SetOp};
 
@@ -130,6 +132,9 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     let mut at = 0;
     while let Some(token) = run.get(at) {
         match token.kind {
+            // `]a; b[`
+            Kind::Close(Shape::End(End::Square)) if depth == 0 => depth = 1,
+            Kind::Open(Shape::End(End::Square)) if depth > 0 && closes_reversed(tokens.skip(at)) => depth -= 1,
             Kind::Open(_) | Kind::Command("begin") => depth += 1,
             Kind::Close(_) | Kind::Command("end") => depth = depth.saturating_sub(1),
             _ => {}
@@ -256,57 +261,30 @@ fn is_equation(item: &Expr) -> bool {
     matches!(item, Expr::Chain(_, relations) if relations.contains(&Relation::Equal))
 }
 
-/// The first word of a piece, if it begins a condition.
-fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
-    let word = match piece.first()? {
-        Kind::Word(word) | Kind::Text(word) => word,
-        Kind::Command("forall") => return Some("for"),
-        _ => return None,
-    };
-    let first = word.split_whitespace().next()?.to_lowercase();
-    matches!(first.as_str(), "where" | "for" | "with" | "when" | "if" | "provided" | "such" | "assuming" | "given")
-        .then_some(word)
-}
-
-/// A condition in a form in which two can be compared: what it states, or its words.
-fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
-    let introduces = |kind: Option<Kind<'_>>| match kind {
-        Some(Kind::Word(words) | Kind::Text(words)) => words.split_whitespace().all(|word| {
-            matches!(
-                word.to_lowercase().as_str(),
-                "for" | "all" | "any" | "every" | "each" | "where" | "with" | "when" | "if"
-            )
-        }),
-        Some(Kind::Command("forall")) => true,
-        _ => false,
-    };
-    let mut rest = tokens;
-    while introduces(rest.first()) {
-        rest = rest.skip(1);
-    }
-    match statement(rest) {
-        Ok((left, stated)) if left.is_empty() => stated.shown(400),
-        _ => text::comparable(rest.text(source)),
-    }
-}
-
 /// One piece: a statement with what may follow it, or words.
 fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     if is_prose(piece) || begins_sentence(piece) {
         return words(piece, source);
     }
-    if let Some((value, condition)) = bracketed_condition(piece) {
+    if let Some((value, inside)) = bracketed_condition(piece) {
         // One condition in brackets, not a chain of them.
         if bracketed_condition(value).is_some() {
             return None;
         }
         let value = element(value, source)?;
-        return Some(Expr::Where(Box::new(value), self::condition(condition, source).into()));
+        return Some(Expr::Where(Box::new(value), condition(inside, source).into()));
     }
+    // `= 7` and `\approx 7` go on from the question.
+    let piece = match piece.first() {
+        Some(Kind::Relation(Relation::Equal | Relation::Approx)) => piece.skip(1),
+        _ => piece,
+    };
     // `\forall x > 0, …` and `\text{only } x = 0`
     let (start, lead) = leading_words(piece);
     let value = match statement(start) {
         Ok((rest, value)) if rest.is_empty() => value,
+        // `A. B.` are two letters and not A with a unit.
+        Ok((rest, Expr::Symbol(_))) if rest.first() == Some(Kind::Stray('.')) && rest.kind(1).is_some() => return None,
         Ok((rest, value)) => followed(value, trimmed(rest), source)?,
         Err(_) => return None,
     };
@@ -315,21 +293,6 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
         return None;
     }
     Some(value)
-}
-
-/// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and what is inside.
-fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
-    let run = piece.run();
-    if !matches!(run.last()?.kind, Kind::Close(_)) {
-        return None;
-    }
-    let open = run.iter().rposition(|token| matches!(token.kind, Kind::Open(_)))?;
-    let inside = run.get(open + 1..run.len() - 1)?;
-    let member = inside.iter().any(|token| token.kind == Kind::Relation(Relation::In));
-    let closes = inside.iter().any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
-    let round = matches!(run.get(open)?.kind, Kind::Open(super::token::Shape::End(_)));
-    (open > 0 && member && !closes && round)
-        .then(|| (nom::Input::take(&piece, open), nom::Input::take(&piece.skip(open + 1), inside.len())))
 }
 
 /// Skips words that introduce a statement and change nothing.
@@ -404,7 +367,11 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         other => numeric(other),
     };
     let known = matches!(unit::measure(unit), unit::Measure::Unit(..));
-    (known || last_is_numeric && unit::describes(unit)).then(|| with_unit(value, unit))
+    let words = text::comparable(unit);
+    let (first, more) = words.split_once(' ').unwrap_or((&words, ""));
+    let multiplied = unit::multiplier(first).is_some()
+        && (more.is_empty() || unit::describes(more) || matches!(unit::measure(more), unit::Measure::Unit(..)));
+    (known || last_is_numeric && (multiplied || unit::describes(unit))).then(|| with_unit(value, unit))
 }
 
 fn with_unit(value: Expr, unit: &str) -> Expr {

@@ -36,6 +36,15 @@ fn enclosed<'t, 'a>(input: Tokens<'t, 'a>, close: Kind<'static>, function: Funct
     Ok((rest.back_to(input), Expr::Call(function, vec![inner])))
 }
 
+/// Whether the `[` that is next ends an interval, as in `]a, b[`: nothing that it could enclose comes after it.
+pub(crate) fn closes_reversed(input: Tokens<'_, '_>) -> bool {
+    input.first() == Some(Kind::Open(Shape::End(End::Square)))
+        && matches!(
+            input.kind(1),
+            None | Some(Kind::Comma | Kind::Semicolon | Kind::Close(_) | Kind::Command("cup" | "cap" | "setminus"))
+        )
+}
+
 /// Statements with commas or semicolons between them.
 fn listed<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     let (mut rest, first) = statement(input)?;

@@ -148,6 +148,8 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
             Ok((rest.back_to(input), Expr::Apply(name.into(), vec![inner])))
         }
+        // What is struck out is not said.
+        "cancel" | "bcancel" | "xcancel" | "sout" | "st" => unread(),
         "forall" | "exists" => unread(),
         "neg" => unread(),
         _ => {

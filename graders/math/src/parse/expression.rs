@@ -232,6 +232,7 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 /// Whether `kind` may begin a factor that stands right beside another.
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
+        Some(Kind::Open(Shape::End(End::Square))) => !bracket::closes_reversed(input),
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
         Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word)),
         Some(Kind::Command(name)) => !matches!(
@@ -277,6 +278,17 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 factors.push(next);
                 bare_number = false;
             }
+            // `3 x 10^8`
+            Some(Kind::Word("x"))
+                if bare_number
+                    && matches!(rest.kind(1), Some(Kind::Number { text: "10", .. }))
+                    && rest.kind(2) == Some(Kind::Caret) =>
+            {
+                let (after, next) = factor(rest.skip(1))?;
+                rest = after;
+                factors.push(next);
+                bare_number = false;
+            }
             Some(Kind::Slash | Kind::Command("div")) => {
                 let (after, next) = signed_factor(rest.skip(1))?;
                 rest = after;
@@ -315,8 +327,10 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 if bare_number && let Some((after, part)) = literal::fraction_part(rest) {
                     // A mixed number: `1 1/2`, `1\frac{1}{2}`, `1½`.
                     let whole = factors.pop().unwrap_or(Expr::Ellipsis);
-                    factors.push(Expr::Sum(vec![whole, part]));
-                    rest = after;
+                    let mixed = Expr::Sum(vec![whole, part]);
+                    let percent = after.first() == Some(Kind::Percent);
+                    factors.push(if percent { Expr::Percent(Box::new(mixed)) } else { mixed });
+                    rest = after.skip(usize::from(percent));
                     bare_number = false;
                     continue;
                 }

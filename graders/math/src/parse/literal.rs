@@ -1,6 +1,9 @@
 //! Numbers as they are written: separators, points, powers of ten, repeating parts, mixed parts, bases.
 
+use num_bigint::BigInt;
+
 use super::expression::{Parsed, unread};
+use super::lexer;
 use super::token::{Kind, Shape, Tokens};
 use crate::number::Rational;
 use crate::tree::{End, Expr};
@@ -8,8 +11,20 @@ use crate::tree::{End, Expr};
 /// Longest repeating part read, in digits.
 const LONGEST_REPETEND: usize = 200;
 
+/// Most decimals of one gold whose digits are remembered.
+const MAX_DECIMALS: usize = 64;
+
 /// The value of a literal. A number too large to form keeps its digits.
 pub(crate) fn number(text: &str, point: Option<usize>) -> Option<Expr> {
+    if let Some(digits) = text.strip_prefix("0").and_then(|rest| rest.strip_prefix(['x', 'X', 'o', 'O', 'b', 'B'])) {
+        let base = match text.as_bytes().get(1)? {
+            b'x' | b'X' => 16,
+            b'o' | b'O' => 8,
+            _ => 2,
+        };
+        // Every base is a power of two, so that reading is linear.
+        return BigInt::parse_bytes(digits.as_bytes(), base).map(|value| Expr::Number(Rational::integer(value)));
+    }
     let (mantissa, power) = match text.find(['e', 'E']) {
         Some(at) => {
             let power = text.get(at + 1..)?;
@@ -215,4 +230,36 @@ pub(crate) fn base(text: &str) -> Option<u32> {
         digits => digits.parse().ok()?,
     };
     (2..=62).contains(&named).then_some(named)
+}
+
+/// The decimals a text is written with and how many digits each has after its point, trailing zeros included.
+pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
+    let clean = lexer::cleaned(text);
+    let mut found = Vec::new();
+    for commas in [lexer::Commas::Thousands, lexer::Commas::Decimal] {
+        let lexed = lexer::lex(&clean, commas);
+        for (at, token) in lexed.tokens.iter().enumerate() {
+            let Kind::Number { text, point: Some(point) } = token.kind else {
+                continue;
+            };
+            let digits = text.get(point + 1..).unwrap_or_default();
+            let (digits, power) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+            let (Some(Expr::Number(value)), Ok(length), Ok(power)) =
+                (number(text, Some(point)), i64::try_from(digits.len()), power.parse::<i64>())
+            else {
+                continue;
+            };
+            let places = length.saturating_sub(power);
+            if lexed.tokens.get(at + 1).map(|token| token.kind) == Some(Kind::Percent) {
+                found.extend(value.mul(&Rational::ratio(1, 100)).map(|share| (share, places.saturating_add(2))));
+            } else {
+                found.push((value, places));
+            }
+            // More are no answer that is rounded number by number.
+            if found.len() == MAX_DECIMALS {
+                return found;
+            }
+        }
+    }
+    found
 }

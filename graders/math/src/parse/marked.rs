@@ -15,7 +15,13 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         _ => None,
     };
     let round = Shape::End(End::Round);
+    // `\text{(A) }5` and `\textbf{(A)}\ 5`: the words' braces stay as a group.
+    let grouped = tokens.first() == Some(Kind::Open(Shape::Group))
+        && tokens.kind(1) == Some(Kind::Open(round))
+        && tokens.kind(3) == Some(Kind::Close(round))
+        && tokens.kind(4) == Some(Kind::Close(Shape::Group));
     let (letter, width) = match (tokens.first(), is_letter(tokens.kind(1)), tokens.kind(2)) {
+        _ if grouped => (is_letter(tokens.kind(2))?, 5),
         (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => (letter, 3),
         _ => {
             let letter = is_letter(tokens.first())?;
@@ -38,18 +44,26 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if rest.is_empty() {
         return Some(Expr::Choice(letter, "".into()));
     }
-    // `(A) or (B)` offers both.
-    let offers = rest.run().iter().any(|token| matches!(connective(token), Some(Join::And | Join::Or)))
-        || is_letter(rest.first()).is_some() && rest.run().len() == 1
-        || rest.run().windows(3).any(|three| {
-            let kinds: Vec<_> = three.iter().map(|token| Some(token.kind)).collect();
-            matches!(kinds.as_slice(), [Some(Kind::Open(_)), letter, Some(Kind::Close(_))] if is_letter(*letter).is_some())
+    // `(A) or (B)` and `A. B.` offer both; whether words such as `or` are the option's own is judged with the gold at hand.
+    let marks = |kind: Option<Kind<'_>>| {
+        matches!(kind, None | Some(Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) | Kind::Comma))
+    };
+    let joins = rest.run().iter().any(|token| matches!(connective(token), Some(Join::And | Join::Or)));
+    let offers = is_letter(rest.first()).is_some() && marks(rest.kind(1))
+        || rest.run().first().is_some_and(|token| matches!(connective(token), Some(Join::And | Join::Or)))
+        || joins && is_letter(rest.run().last().map(|token| token.kind)).is_some()
+        || rest.run().windows(2).any(|two| match two {
+            [letter, mark] => {
+                let option = Kind::Close(Shape::End(End::Round));
+                is_letter(Some(letter.kind)).is_some() && (mark.kind == option || mark.kind == Kind::Stray('.'))
+            }
+            _ => false,
         });
     if offers {
         return None;
     }
     // `(A)(B)` or `(A) + 1` are no choices with a text.
-    let text_like = width == 2
+    let text_like = width != 3 && width != 1
         || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced();
     text_like.then(|| Expr::Choice(letter, text::comparable(rest.text(source)).into()))
 }

@@ -7,6 +7,7 @@ mod answer;
 mod binder;
 mod bracket;
 mod call;
+mod condition;
 mod expression;
 mod lexer;
 mod literal;
@@ -25,6 +26,7 @@ use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
 
 pub(crate) use call::{hundredth, is_product, letters};
+pub(crate) use literal::written_decimals;
 
 /// A plain decimal such as `1e-6` as an exact number.
 pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {

@@ -40,11 +40,10 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
         | "boxed" | "fbox" | "bf" | "rm" | "it" | "tt" | "sf" | "cal" | "enspace" | "thinspace" | "medspace"
         | "thickspace" | "negthinspace" | "hfill" | "newline" | "centering" | "par" | "strut" | "nonumber"
         | "notag" | "hline" | "Large" | "large" | "huge" | "Huge" | "small" | "mathstrut" | "ensuremath"
-        | "underbrace" | "overbrace" | "phantom" | "variable" | "cancel" | "null" | "relax" | "allowbreak"
-        | "vphantom" | "enclose" | "LARGE" | "tiny" | "unicode" | "framebox" => Some(Meaning::Layout),
-        "color" | "textcolor" | "label" | "tag" | "hspace" | "vspace" | "hskip" | "kern" | "mspace" | "fontsize" => {
-            Some(Meaning::LayoutWithArgument)
-        }
+        | "underbrace" | "overbrace" | "variable" | "null" | "relax" | "allowbreak" | "enclose" | "LARGE" | "tiny"
+        | "unicode" | "framebox" => Some(Meaning::Layout),
+        "phantom" | "hphantom" | "vphantom" | "colorbox" | "color" | "textcolor" | "label" | "tag" | "hspace"
+        | "vspace" | "hskip" | "kern" | "mspace" | "fontsize" => Some(Meaning::LayoutWithArgument),
         "text" | "textbf" | "textit" | "textrm" | "textnormal" | "textsf" | "texttt" | "mbox" | "hbox" | "mathrm"
         | "operatorname" | "mathop" | "emph" | "textup" | "textsc" | "mathtt" | "underline" | "uline" => {
             Some(Meaning::Words)

@@ -4,7 +4,7 @@ use super::call;
 use super::names;
 use super::text;
 use super::token::{Kind, Tokens};
-use crate::tree::Expr;
+use crate::tree::{Expr, NamedSet};
 
 /// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
 pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
@@ -65,6 +65,9 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         return None;
     }
     let plain = text::comparable(piece.text(source));
+    if matches!(plain.as_str(), "all real numbers" | "all reals" | "set of all real numbers") {
+        return Some(Expr::Named(NamedSet::Reals));
+    }
     (!plain.is_empty()).then(|| Expr::Text(plain.into()))
 }
 

@@ -135,89 +135,21 @@ pub(crate) fn begins(word: &str) -> bool {
 /// Whether words after a number only say what is counted. Words that negate, compare, calculate or offer something else do not:
 /// `7 or 8`, `7 squared` and `7 is wrong` are not 7.
 pub(crate) fn describes(text: &str) -> bool {
-    const OTHERWISE: &[&str] = &[
-        "and",
-        "or",
-        "maybe",
-        "perhaps",
-        "possibly",
-        "probably",
-        "about",
-        "around",
-        "approximately",
-        "roughly",
-        "nearly",
-        "incorrect",
-        "wrong",
-        "false",
-        "to",
-        "more",
-        "less",
-        "least",
-        "most",
-        "fewer",
-        "plus",
-        "minus",
-        "times",
-        "squared",
-        "cubed",
-        "factorial",
-        "over",
-        "divided",
-        "multiplied",
-        "mod",
-        "modulo",
-        "power",
-        "pi",
-        "half",
-        "third",
-        "quarter",
-        "halves",
-        "thirds",
-        "quarters",
-        "double",
-        "twice",
-        "negative",
-        "positive",
-        "root",
-        "per",
-        "either",
-        "neither",
-        "nor",
-        "but",
-        "instead",
-        "except",
-        "versus",
-        "vs",
-        "between",
-        "inclusive",
-        "exclusive",
-        "i",
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "infinity",
-        "respectively",
-        "otherwise",
-        "else",
-        "unknown",
-        "undefined",
-        "base",
-    ];
+    const OTHERWISE: &str = "\
+        and or maybe perhaps possibly probably about around approximately roughly nearly incorrect wrong \
+        false to more less least most fewer plus minus times squared cubed factorial over divided multiplied \
+        mod modulo power pi half third quarter halves thirds quarters double twice negative positive root \
+        per either neither nor but instead except versus vs between inclusive exclusive i zero one two three \
+        four five six seven eight nine ten infinity respectively otherwise else unknown undefined base \
+        eleven twelve dozen hundred thousand million billion trillion percent many few several up down above \
+        below under beyond greater smaller larger without never nothing cannot isnt wait actually sorry \
+        rather correction another also both";
     let words = super::text::comparable(text);
-    words.split(' ').count() <= 6
+    words.split(' ').count() <= 3
         && !words.contains(|c: char| c.is_ascii_digit() || "+*/^=<>_%\\".contains(c))
         && words.split(' ').all(|word| {
             let neutral = matches!(word, "any" | "every" | "each" | "of");
-            neutral || !OTHERWISE.contains(&word) && !super::prose::is_function_word(word)
+            neutral || !OTHERWISE.split(' ').any(|other| other == word) && !super::prose::is_function_word(word)
         })
 }
 

@@ -7,6 +7,30 @@ use super::super::names;
 /// Undoes damage and spelling that would need characters of their own in the lexer: full-width forms, HTML, escapes that a JSON
 /// or Python reader took away, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
+    match undamaged(text) {
+        Cow::Borrowed(text) => with_points(text),
+        Cow::Owned(text) => Cow::Owned(with_points(&text).into_owned()),
+    }
+}
+
+/// `0{,}5` as `0.5`: a comma in braces that makes no group of three is a decimal point.
+fn with_points(text: &str) -> Cow<'_, str> {
+    const COMMA: &str = "{,}";
+    let mut parts = text.split(COMMA);
+    let (Some(before), Some(after), None) = (parts.next(), parts.next(), parts.next()) else {
+        return Cow::Borrowed(text);
+    };
+    let places = after.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = before.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let zero = whole == 1 && before.ends_with('0');
+    let pointed = before.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('.');
+    if whole == 0 || places == 0 || places == 3 && !zero || pointed {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{before}.{after}"))
+}
+
+fn undamaged(text: &str) -> Cow<'_, str> {
     let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c) || c == '\u{3000}' || c == '。';
     let damaged = |c: char| matches!(c, '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r');
     let doubled = text.contains("\\\\begin");

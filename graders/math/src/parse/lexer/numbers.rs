@@ -28,6 +28,9 @@ impl Lexer<'_> {
             self.push(Kind::Number { text, point: None }, 1);
             return;
         }
+        if let Some(len) = based(bytes) {
+            return self.push(Kind::Number { text: rest.get(..len).unwrap_or_default(), point: None }, len);
+        }
         let digits =
             |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
         let mut len = digits(0);
@@ -95,4 +98,20 @@ impl Lexer<'_> {
         }
         len
     }
+}
+
+/// Length of a numeral with the base before it, as programs write it: `0xFF`, `0b1010`, `0o17`.
+fn based(bytes: &[u8]) -> Option<usize> {
+    let (b'0', letter) = (*bytes.first()?, *bytes.get(1)?) else {
+        return None;
+    };
+    let base = match letter {
+        b'x' | b'X' => 16,
+        b'o' | b'O' => 8,
+        b'b' | b'B' => 2,
+        _ => return None,
+    };
+    let digits = bytes.iter().skip(2).take_while(|byte| char::from(**byte).is_digit(base)).count();
+    let ends = !bytes.get(2 + digits).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+    (digits > 0 && ends).then_some(2 + digits)
 }
