@@ -228,6 +228,9 @@ mod tests {
                 .arg(std::env::current_exe().unwrap())
                 .args(["--exact", "spool::commit::tests::child", "--ignored"])
                 .stdin(Stdio::piped())
+                // The limit also counts for a log file that the tests' output goes to.
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
             writeln!(child.stdin.take().unwrap(), "{}", folder.path().display()).unwrap();
