@@ -136,7 +136,7 @@ pub(crate) fn begins(word: &str) -> bool {
 /// `7 or 8`, `7 squared` and `7 is wrong` are not 7.
 pub(crate) fn describes(text: &str) -> bool {
     const OTHERWISE: &str = "\
-        and or maybe perhaps possibly probably about around approximately roughly nearly incorrect wrong \
+        nope and or maybe perhaps possibly probably about around approximately roughly nearly incorrect wrong \
         false to more less least most fewer plus minus times squared cubed factorial over divided multiplied \
         mod modulo power pi half third quarter halves thirds quarters double twice negative positive root \
         per either neither nor but instead except versus vs between inclusive exclusive i zero one two three \
