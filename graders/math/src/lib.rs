@@ -28,7 +28,7 @@
 //! # Known false negatives
 //!
 //! - Words that mean the same but are not the same words.
-//! - A gold that states more than the answer needs (`Kafelnikov served first` for `Kafelnikov`).
+//! - A gold that states more than the answer needs (`Anna wins by one move` for `Anna`).
 //! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
 //! - Texts in which more than 200 operators stand upon other operators of one operand (`x!!` has one) are not read.
 //! - With `choices`, an option's letter followed by other words than the option's own.
