@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn words_and_choices() {
         assert_eq!(reads(r"\text{Monday}"), "\"monday\"");
-        assert_eq!(reads("(D) Alina"), "(D) alina");
+        assert_eq!(reads("(D) Berta"), "(D) berta");
         assert_eq!(reads("08:34 P.M."), "20:34:00");
         assert_eq!(reads("5 cm"), "5 cm");
     }

@@ -6,7 +6,7 @@ use super::text;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr};
 
-/// `(B) Alina`, `B. Alina`, `B) Alina`, `B Alina`.
+/// `(B) Berta`, `B. Berta`, `B) Berta`, `B Berta`.
 pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let is_letter = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
