@@ -18,7 +18,7 @@
 //! Every scanner reads its input a bounded number of times.
 //!
 //! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the
-//! last [`CLOSING`] bytes of what is visible: who writes more than that after an answer has not concluded with it.
+//! last 64 KiB of what is visible: who writes more than that after an answer has not concluded with it.
 
 mod boxed;
 pub mod choice;
