@@ -347,9 +347,9 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             total.into()
         }
         Function::Mod => {
-            let (a, m) = (integer(0)?, integer(1)?);
-            let rest = a.checked_rem_euclid(m).ok_or(NoValue::Here(Unknown::Undefined))?;
-            Ball::small(rest).into()
+            let (a, m) = (real(0)?, real(1)?);
+            let times = a.mul(&m.recip(prec)?, prec)?.floor()?;
+            a.sub(&m.mul(&Ball::integer(times), prec)?, prec)?.into()
         }
         Function::Gcd | Function::Lcm => {
             use num_integer::Integer;
@@ -379,7 +379,7 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             }
             best.clone().into()
         }
-        Function::Det => return Err(NoValue::Anywhere),
+        Function::Det | Function::Residue => return Err(NoValue::Anywhere),
     })
 }
 

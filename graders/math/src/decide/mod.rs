@@ -77,6 +77,9 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         |items: &[Expr]| -> Result<Vec<Expr>, Exhausted> { items.iter().map(|item| normal_inside(item, cx)).collect() };
     Ok(match expr {
         Expr::Chain(sides, relations) => {
+            if let Some(congruence) = statement::congruence(sides, relations) {
+                return normal_inside(&congruence, cx);
+            }
             let sides = all(sides)?;
             // `x ∈ {1, 2}` gives a statement for each member.
             if let ([name @ Expr::Symbol(_), Expr::Set(members)], [Relation::In]) =

@@ -37,10 +37,12 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
 
 /// An equation as names and a value; `None` when it is not solved for a name.
 pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
-    if !relations.iter().all(|relation| *relation == Relation::Equal) {
+    let (last, before) = sides.split_last()?;
+    // `x ≡ 3 (mod 5)` gives x a class.
+    let class = matches!(last, Expr::Call(Function::Residue, _)) && relations == [Relation::Congruent];
+    if !class && !relations.iter().all(|relation| *relation == Relation::Equal) {
         return None;
     }
-    let (last, before) = sides.split_last()?;
     if before.iter().all(is_name) {
         return Some(Solved { names: before.to_vec(), value: last.clone() });
     }
@@ -101,6 +103,34 @@ pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'
     sides.push(last);
     relations.truncate(names);
     Ok(Expr::Chain(sides, relations))
+}
+
+/// A congruence in one form, before anything is computed: `x ≡ 8 mod 5` and `x = 8 (mod 5)` as `x ≡ 8 (mod 5)`.
+pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
+    let ([subject, last], [relation]) = (sides, relations) else {
+        return None;
+    };
+    let remainder = |item: &Expr| matches!(item, Expr::Call(Function::Mod, items) if items.len() == 2);
+    let class = |mut terms: Vec<Expr>, remainder: &Expr| {
+        let Expr::Call(_, parts) = remainder else {
+            return None;
+        };
+        terms.extend(parts.first().cloned());
+        Some(Expr::Call(Function::Residue, vec![Expr::Sum(terms), parts.get(1)?.clone()]))
+    };
+    let class = match (last, relation) {
+        (Expr::Call(Function::Residue, _), Relation::Equal) => last.clone(),
+        (call, Relation::Congruent) if remainder(call) => class(Vec::new(), call)?,
+        // `3k + 1 mod 9`: the modulus is that of the whole side.
+        (Expr::Sum(items), Relation::Congruent) => {
+            let at = items.iter().position(remainder)?;
+            let mut terms = items.clone();
+            let call = terms.swap_remove(at);
+            class(terms, &call)?
+        }
+        _ => return None,
+    };
+    Some(Expr::Chain(vec![subject.clone(), class], vec![Relation::Congruent]))
 }
 
 /// `left - right` of an equation with two sides.

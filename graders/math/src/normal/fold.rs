@@ -26,7 +26,7 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     Ok(match expr {
         Expr::Sum(items) => sum(all(items, budget)?, budget)?,
         Expr::Product(items) => product(all(items, budget)?, budget)?,
-        Expr::Power(pair) => power(fold(&pair.0, budget)?, fold(&pair.1, budget)?, budget)?,
+        Expr::Power(pair) => power(as_factor(fold(&pair.0, budget)?, budget)?, fold(&pair.1, budget)?, budget)?,
         Expr::Percent(inner) => product(vec![Expr::Number(hundredth()), fold(inner, budget)?], budget)?,
         Expr::Quantity(inner, unit) => {
             let inner = fold(inner, budget)?;
@@ -53,12 +53,16 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
 }
 
 fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {
-    items.iter().map(|item| radians(fold(item, budget)?, budget)).collect()
+    items.iter().map(|item| as_factor(fold(item, budget)?, budget)).collect()
 }
 
-/// Inside an expression a degree is `pi/180`.
-fn radians(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+/// Inside an expression a degree is `pi/180` and a ratio a quotient.
+fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     match expr {
+        Expr::Ratio(parts) => match <[Expr; 2]>::try_from(parts) {
+            Ok([a, b]) => product(vec![a, power(b, Expr::int(-1), budget)?], budget),
+            Err(parts) => Ok(Expr::Ratio(parts)),
+        },
         Expr::Quantity(inner, unit) if matches!(&*unit, "°" | "degrees" | "degree") => {
             product(vec![Expr::Number(Rational::ratio(1, 180)), Expr::Constant(Constant::Pi), *inner], budget)
         }
@@ -120,6 +124,7 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
             _ => Ok(Expr::Product(items)),
         };
     }
+    let items = without_braces(items);
     let mut flat = Vec::with_capacity(items.len());
     let mut constant = Rational::small(1);
     for item in items {
@@ -155,6 +160,22 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
     }
     flat.sort();
     Ok(Expr::Product(flat))
+}
+
+/// `2\{x + 1\}`: braces around one factor among others group it. `-\{1\}` takes a set away.
+fn without_braces(mut items: Vec<Expr>) -> Vec<Expr> {
+    let taken_away = matches!(items.as_slice(), [sign, _] if sign.is_int(-1));
+    if items.len() > 1 && !taken_away {
+        for item in &mut items {
+            if let Expr::Set(inner) = item
+                && inner.len() == 1
+                && let Some(inner) = inner.pop()
+            {
+                *item = inner;
+            }
+        }
+    }
+    items
 }
 
 /// Whether zero times it is certainly zero: no division stands in it.
@@ -229,6 +250,17 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
     {
         return fold(&total, budget);
     }
+    // The least member names a class.
+    if function == Function::Residue
+        && let [Expr::Number(value), Expr::Number(modulus)] = items.as_slice()
+        && value.is_integer()
+        && modulus.is_integer()
+        && !modulus.is_zero()
+    {
+        let modulus = modulus.abs();
+        let least = remainder(value, &modulus).unwrap_or_else(|| value.clone());
+        return Ok(Expr::Call(function, vec![Expr::Number(least), Expr::Number(modulus)]));
+    }
     if matches!(function, Function::Min | Function::Max | Function::Gcd | Function::Lcm) && items.len() == 1 {
         return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
     }
@@ -241,13 +273,13 @@ fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<O
     if size > 256 {
         return Ok(None);
     }
+    // The greatest rational of which each is a whole multiple, the least that is one of each: over a common denominator those of
+    // the numerators.
     let fold_all = |combine: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
-        let mut all = numbers.iter();
-        let first = all.next()?.num().abs();
-        numbers
-            .iter()
-            .all(|value| value.is_integer())
-            .then(|| Rational::integer(all.fold(first, |so_far, value| combine(&so_far, value.num()))))
+        let common = numbers.iter().fold(BigInt::one(), |so_far, value| so_far.lcm(value.den()));
+        let mut over_common = numbers.iter().map(|value| value.num() * (&common / value.den()));
+        let first = over_common.next()?.abs();
+        Rational::new(over_common.fold(first, |so_far, value| combine(&so_far, &value)), common.clone())
     };
     let extreme = |smallest: bool| {
         let mut best: Option<&Rational> = None;
@@ -285,9 +317,7 @@ fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<O
         (Function::Binomial, [n, k]) => binomial(n.to_i64(), k.to_i64(), budget)?,
         (Function::Gcd, _) => fold_all(&|a, b| a.gcd(b)),
         (Function::Lcm, _) => fold_all(&|a, b| a.lcm(b)),
-        (Function::Mod, [a, m]) if a.is_integer() && m.is_integer() && !m.is_zero() => {
-            Some(Rational::integer(a.num().mod_floor(m.num())))
-        }
+        (Function::Mod, [a, m]) if !m.is_zero() => remainder(a, m),
         (Function::Min, _) => extreme(true),
         (Function::Max, _) => extreme(false),
         (Function::Ln, [value]) if value.is_one() => Some(Rational::small(0)),
@@ -306,6 +336,11 @@ fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<O
         (Function::Cos | Function::Cosh | Function::Sec, [value]) if value.is_zero() => Some(Rational::small(1)),
         _ => None,
     })
+}
+
+/// `a - m · ⌊a / m⌋`.
+fn remainder(a: &Rational, m: &Rational) -> Option<Rational> {
+    a.sub(&m.mul(&Rational::integer(a.div(m)?.floor()))?)
 }
 
 /// The product of the integers from `low` to `high`, by halves.

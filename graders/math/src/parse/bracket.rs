@@ -74,7 +74,9 @@ pub(crate) fn items<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> 
 
 fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
     let reversed = matches!(input.first(), Some(Kind::Close(_)));
-    let (rest, mut items) = listed(deeper(input.skip(1), false)?)?;
+    let inside = deeper(input.skip(1), false)?;
+    let inside = if open == End::Round && calculates(inside) { inside.dividing() } else { inside };
+    let (rest, mut items) = listed(inside)?;
     // A stray point or blank before the closing bracket says nothing.
     let rest = match rest.first() {
         Some(Kind::Stray('.')) => rest.skip(1),
@@ -98,6 +100,24 @@ fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
         return Ok((rest, items.pop().unwrap_or(Expr::Ellipsis)));
     }
     Ok((rest, Expr::Bracket(open, items, close)))
+}
+
+/// Whether the brackets that have opened hold a sum in which a `:` stands: a calculation, where a colon divides, and no ratio.
+fn calculates(input: Tokens<'_, '_>) -> bool {
+    const LONGEST: usize = 80;
+    let (mut depth, mut colon, mut sum) = (0usize, false, false);
+    for at in 0..LONGEST {
+        match input.kind(at) {
+            Some(Kind::Open(_)) => depth += 1,
+            Some(Kind::Close(_)) if depth == 0 => return colon && sum,
+            Some(Kind::Close(_)) => depth -= 1,
+            Some(Kind::Colon) if depth == 0 => colon = true,
+            Some(Kind::Plus | Kind::Minus) if depth == 0 => sum |= at > 0,
+            Some(Kind::Comma | Kind::Semicolon | Kind::Relation(_)) | None => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {

@@ -84,8 +84,9 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => break,
         };
         let (after, side) = combination(rest.skip(width))?;
+        let member = matches!(relation, Relation::In | Relation::NotIn | Relation::Subset);
+        sides.push(if member { braced(side, rest.skip(width)) } else { side });
         rest = after;
-        sides.push(side);
         relations.push(relation);
     }
     if relations.is_empty() {
@@ -122,6 +123,7 @@ fn definition<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
 /// Sets combined, or a ratio.
 fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     use crate::tree::SetOp;
+    let mut start = input;
     let (mut rest, mut all) = ratio(input)?;
     loop {
         let op = match rest.first() {
@@ -131,13 +133,9 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => return Ok((rest, all)),
         };
         let (after, next) = ratio(rest.skip(1))?;
-        rest = after;
-        // `{1, 2} \cap {2, 3}`: between sets unescaped braces are those of sets.
-        let as_set = |side: Expr| match side {
-            Expr::List(items) => Expr::Set(items),
-            other => other,
-        };
-        let (next, before) = (as_set(next), as_set(all));
+        let before = braced(all, start);
+        let next = braced(next, rest.skip(1));
+        (start, rest) = (rest.skip(1), after);
         all = match before {
             Expr::SetOp(own, mut items) if own == op => {
                 items.push(next);
@@ -151,9 +149,20 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     }
 }
 
+/// What stands where only sets stand: braces that were not escaped are those of a set.
+fn braced(side: Expr, start: Tokens<'_, '_>) -> Expr {
+    match side {
+        Expr::List(items) => Expr::Set(items),
+        value @ (Expr::Number(_) | Expr::Symbol(_)) if start.first() == Some(Kind::Open(Shape::Group)) => {
+            Expr::Set(vec![value])
+        }
+        other => other,
+    }
+}
+
 fn ratio<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (mut rest, first) = sum(input)?;
-    if input.bars || rest.first() != Some(Kind::Colon) {
+    if input.bars || input.divides || rest.first() != Some(Kind::Colon) {
         return Ok((rest, first));
     }
     let mut parts = vec![first];
@@ -214,25 +223,49 @@ pub(crate) fn signs<'t, 'a>(input: Tokens<'t, 'a>) -> (Tokens<'t, 'a>, Sign) {
 
 /// Terms with signs between them.
 pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let (rest, lead) = signs(input);
-    let (mut rest, first) = product(rest)?;
-    let mut terms = vec![signed(lead, first)];
+    let (mut rest, first) = term(input)?;
+    let mut terms = vec![first];
     while sign(rest.first()).is_some() {
-        let (after, lead) = signs(rest);
-        let (after, term) = product(after)?;
+        let (after, next) = term(rest)?;
         rest = after;
-        terms.push(signed(lead, term));
+        terms.push(next);
     }
-    if terms.len() == 1 {
-        return Ok((rest, terms.pop().unwrap_or(Expr::Ellipsis)));
+    let all = if terms.len() == 1 { terms.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(terms) };
+    modulus(rest, all)
+}
+
+/// A product with the signs before it.
+fn term<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, lead) = signs(input);
+    signed_product(rest, lead)
+}
+
+/// `a \pmod m` and `a (mod m)`: what stands before it as a residue class.
+fn modulus<'t, 'a>(input: Tokens<'t, 'a>, value: Expr) -> Parsed<'t, 'a> {
+    let bracketed = opens_modulus(input);
+    if !bracketed && input.first() != Some(Kind::Command("pmod")) {
+        return Ok((input, value));
     }
-    Ok((rest, Expr::Sum(terms)))
+    let (rest, modulus) = if bracketed {
+        let (rest, modulus) = factor(deeper(input.skip(2), false)?)?;
+        expect(rest, Kind::Close(Shape::End(End::Round))).map(|(rest, ())| (rest.back_to(input), modulus))?
+    } else {
+        factor(input.skip(1))?
+    };
+    stack(rest)?;
+    Ok((rest, Expr::Call(Function::Residue, vec![value, modulus])))
+}
+
+/// Whether `(mod` is next.
+fn opens_modulus(input: Tokens<'_, '_>) -> bool {
+    input.first() == Some(Kind::Open(Shape::End(End::Round))) && input.kind(1) == Some(Kind::Command("mod"))
 }
 
 /// Whether `kind` may begin a factor that stands right beside another.
 pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
     match input.first() {
         Some(Kind::Open(Shape::End(End::Square))) => !bracket::closes_reversed(input),
+        Some(Kind::Open(Shape::End(End::Round))) => !opens_modulus(input),
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
         Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word)),
         Some(Kind::Command(name)) => !matches!(
@@ -262,6 +295,12 @@ pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
 
 /// Factors side by side or with operators between them.
 pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    signed_product(input, Sign::Plus)
+}
+
+/// A product after a sign, which `mod` takes along: `-1 mod 2` is 1.
+fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
+    let mut lead = lead;
     let (mut rest, first) = factor(input)?;
     let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
     // Whether all factors are numbers, asked once of each.
@@ -289,7 +328,9 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 factors.push(next);
                 bare_number = false;
             }
-            Some(Kind::Slash | Kind::Command("div")) => {
+            Some(Kind::Slash | Kind::Command("div") | Kind::Colon)
+                if input.divides || rest.first() != Some(Kind::Colon) =>
+            {
                 let (after, next) = signed_factor(rest.skip(1))?;
                 rest = after;
                 factors.push(next.recip());
@@ -299,15 +340,8 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 let (after, next) = signed_factor(rest.skip(1))?;
                 rest = after;
                 stack(rest)?;
-                let left = product_of(std::mem::take(&mut factors));
+                let left = signed(std::mem::replace(&mut lead, Sign::Plus), product_of(std::mem::take(&mut factors)));
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
-            }
-            Some(Kind::Command("pmod")) => {
-                let (after, next) = factor(rest.skip(1))?;
-                rest = after;
-                stack(rest)?;
-                let left = product_of(std::mem::take(&mut factors));
-                factors.push(Expr::Apply("pmod".into(), vec![left, next]));
             }
             _ if begins_factor(rest) => {
                 if let Some(Kind::Word(word)) = rest.first()
@@ -324,7 +358,8 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 {
                     break;
                 }
-                if bare_number && let Some((after, part)) = literal::fraction_part(rest) {
+                let whole = matches!(factors.last(), Some(Expr::Number(value)) if value.is_integer());
+                if bare_number && whole && let Some((after, part)) = literal::fraction_part(rest) {
                     // A mixed number: `1 1/2`, `1\frac{1}{2}`, `1½`.
                     let whole = factors.pop().unwrap_or(Expr::Ellipsis);
                     let mixed = Expr::Sum(vec![whole, part]);
@@ -346,7 +381,7 @@ pub(crate) fn product<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             _ => break,
         }
     }
-    Ok((rest, product_of(factors)))
+    Ok((rest, signed(lead, product_of(factors))))
 }
 
 /// Whether the tokens between two places are one literal.

@@ -112,6 +112,8 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
 
         "not" => is(Command("not")),
         "bmod" | "mod" => is(Command("mod")),
+        "exponentialE" => is(Kind::Styled("e")),
+        "imaginaryI" | "imaginaryJ" => is(Kind::Styled("i")),
         "pmod" | "pod" => is(Command("pmod")),
         "sum" | "prod" | "int" | "lim" | "iint" | "oint" => name_of(name),
         "infty" | "infin" | "infinity" => is(Command("infty")),

@@ -97,12 +97,14 @@ pub(crate) struct Tokens<'t, 'a> {
     stacked: &'t Cell<usize>,
     /// A `|` here ends something instead of beginning an absolute value, and a `:` is no ratio.
     pub(crate) bars: bool,
+    /// A `:` here divides, as in `(a : b + 1)`.
+    pub(crate) divides: bool,
 }
 
 impl<'t, 'a> Tokens<'t, 'a> {
     /// All of `run`, enclosed by nothing.
     pub(crate) fn new(run: &'t [Token<'a>], stacked: &'t Cell<usize>) -> Self {
-        Self { run, depth: 0, stacked, bars: false }
+        Self { run, depth: 0, stacked, bars: false, divides: false }
     }
 
     /// Notes an operator upon another one; `None` at the limit.
@@ -114,7 +116,12 @@ impl<'t, 'a> Tokens<'t, 'a> {
 
     /// The same place one construct deeper; `None` at the limit.
     pub(crate) fn deeper(self, bars: bool) -> Option<Self> {
-        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, bars, ..self })
+        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, bars, divides: false, ..self })
+    }
+
+    /// The same place where a `:` divides.
+    pub(crate) fn dividing(self) -> Self {
+        Self { divides: true, ..self }
     }
 
     /// The same place as seen from where `outer` stands.

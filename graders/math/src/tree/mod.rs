@@ -68,6 +68,8 @@ pub enum Function {
     Arg,
     /// Determinant of a matrix.
     Det,
+    /// The class of the first argument modulo the second: `3 (mod 5)`.
+    Residue,
 }
 
 /// How two sides of a statement relate.

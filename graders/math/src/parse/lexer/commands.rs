@@ -162,7 +162,9 @@ impl<'a> Lexer<'a> {
             self.spaced = true;
             return;
         }
-        let kind = if inner.len() == 1 && inner.bytes().all(|b| b.is_ascii_alphabetic()) {
+        let kind = if inner == "mod" {
+            Some(Kind::Command("mod"))
+        } else if inner.len() == 1 && inner.bytes().all(|b| b.is_ascii_alphabetic()) {
             Some(Kind::Styled(inner))
         } else if let Some(name) = names::function_name(inner) {
             Some(Kind::Command(name))

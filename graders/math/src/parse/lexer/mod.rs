@@ -106,7 +106,8 @@ impl<'a> Lexer<'a> {
                     self.argument_started();
                     let rest = self.rest();
                     let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-                    self.push(Kind::Word(rest.get(..len).unwrap_or_default()), len);
+                    let word = rest.get(..len).unwrap_or_default();
+                    self.push(if word == "mod" { Kind::Command("mod") } else { Kind::Word(word) }, len);
                 }
                 _ if c.is_ascii() => self.punctuation(c),
                 _ => self.unicode(c),
@@ -178,6 +179,9 @@ impl<'a> Lexer<'a> {
             ')' => (Kind::Close(Shape::End(End::Round)), 1),
             '[' => (Kind::Open(Shape::End(End::Square)), 1),
             ']' => (Kind::Close(Shape::End(End::Square)), 1),
+            // `\left{`
+            '{' if self.sized == Some((true, false)) => (Kind::Open(Shape::Set), 1),
+            '}' if self.sized == Some((false, true)) => (Kind::Close(Shape::Set), 1),
             '{' => (Kind::Open(Shape::Group), 1),
             '}' => (Kind::Close(Shape::Group), 1),
             other => (Kind::Stray(other), 1),
