@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
+use super::approach;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::ball::{Ball, Unknown};
@@ -186,6 +187,14 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         Expr::Bound(binder @ (Binder::Sum | Binder::Product), name, parts) => {
             series(*binder, name, parts, point, budget)?
         }
+        Expr::Bound(Binder::Integral, name, parts) => match parts.as_slice() {
+            [low, high, body] => approach::integral(name, [low, high], body, point, budget)?,
+            _ => return Err(NoValue::Anywhere),
+        },
+        Expr::Bound(Binder::Limit, name, parts) => match parts.as_slice() {
+            [target, body] => approach::limit(name, target, body, point, budget)?,
+            _ => return Err(NoValue::Anywhere),
+        },
         _ => return Err(NoValue::Anywhere),
     };
     if !point.complex && value.im.is_some() {
@@ -209,12 +218,19 @@ fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget:
     let [low, high, body] = parts else {
         return Err(NoValue::Anywhere);
     };
-    if matches!(high, Expr::Constant(Constant::Infinity) | Expr::Ellipsis) || name.is_empty() {
+    if matches!(high, Expr::Ellipsis) || name.is_empty() {
         return Err(NoValue::Anywhere);
     }
     let end = |expr: &Expr| -> Result<i64, NoValue> {
         whole(&ball(expr, point, budget)?).ok_or(NoValue::Here(Unknown::Undefined))
     };
+    if matches!(high, Expr::Constant(Constant::Infinity)) {
+        return if binder == Binder::Sum {
+            approach::series(name, end(low)?, body, point, budget)
+        } else {
+            Err(NoValue::Anywhere)
+        };
+    }
     let (low, high) = (end(low)?, end(high)?);
     if high.checked_sub(low).is_none_or(|count| count > MAX_TERMS) {
         return Err(NoValue::Here(Unknown::TooLarge));

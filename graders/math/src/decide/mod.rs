@@ -3,6 +3,7 @@
 //! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond the size of all numbers in
 //! them; everything else is decided exactly or with an error below `2^-60`. What cannot be decided is not equal.
 
+pub(crate) mod approach;
 pub(crate) mod collection;
 pub(crate) mod evaluate;
 pub(crate) mod measured;
@@ -257,7 +258,12 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
 /// Neither side is a chain.
 fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
-        return cx.values(gold, answer);
+        let equal = cx.values(gold, answer)?;
+        let renamed = if equal { None } else { scalar::with_constant_of(gold, answer) };
+        return match renamed {
+            Some(answer) => cx.values(gold, &answer),
+            None => Ok(equal),
+        };
     }
     if let Some(equal) = measured::same(gold, answer, cx)? {
         return Ok(equal);

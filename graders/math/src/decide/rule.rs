@@ -16,6 +16,10 @@ pub enum Rule {
     Algebraic,
     /// Two constants agree to the stated precision, see `crate::decide`.
     Precision,
+    /// A limit, an integral or an infinite sum agrees, or not, as far as it is known, see `crate::decide::approach`.
+    Approached,
+    /// An integral without ends: both sides have, or have not, the same derivative.
+    Antiderivative,
     /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980, Zippel 1979).
     Identity,
     /// Two expressions agree, or not, at random points of their common domain.
@@ -67,6 +71,8 @@ impl Rule {
             Self::Apart => "apart",
             Self::Algebraic => "algebraic",
             Self::Precision => "precision",
+            Self::Approached => "approached",
+            Self::Antiderivative => "antiderivative",
             Self::Identity => "identity",
             Self::Sampled => "sampled",
             Self::Equation => "equation",

@@ -5,15 +5,17 @@
 
 use num_bigint::BigInt;
 
+use super::approach;
 use super::evaluate::{NoValue, Point, ball, hash, residue};
 use super::rule::Rule;
 use super::separation;
 use crate::budget::{Budget, Exhausted};
+use crate::normal::derive::derivative;
 use crate::normal::fold;
 use crate::number::Rational;
 use crate::number::ball::{Ball, Unknown};
 use crate::number::residue::{Field, mix};
-use crate::tree::{Constant, Expr, Function};
+use crate::tree::{Binder, Constant, Expr, Function};
 
 /// An answer and the rule that gave it.
 pub(crate) type Decision = Result<(bool, Rule), Exhausted>;
@@ -35,6 +37,8 @@ struct Features {
     nested_constant: bool,
     /// Jumps, which lie at whole numbers and simple fractions.
     jumps: bool,
+    /// Limits, integrals, infinite sums.
+    approached: bool,
 }
 
 fn features(expr: &Expr, found: &mut Features) {
@@ -61,7 +65,10 @@ fn features(expr: &Expr, found: &mut Features) {
             found.transcendental = true;
             found.jumps = true;
         }
-        _ => found.transcendental = true,
+        other => {
+            found.transcendental = true;
+            found.approached |= approach::is_approached(other);
+        }
     }
     for child in expr.children() {
         features(child, found);
@@ -82,6 +89,12 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     features(b, &mut found);
     if !found.transcendental {
         return identity(a, b, budget);
+    }
+    if let Some(equal) = antiderivatives(a, b, budget)? {
+        return Ok((equal, Rule::Antiderivative));
+    }
+    if found.approached {
+        return approached(a, b, found.imaginary, budget);
     }
     if !found.symbols {
         return constant(a, b, budget);
@@ -296,11 +309,12 @@ fn symbols<'a>(a: &'a Expr, b: &'a Expr) -> Vec<(&'a str, bool)> {
                     walk(item, true, found);
                 }
             }
-            Expr::Bound(_, name, parts) => {
+            Expr::Bound(binder, name, parts) => {
                 let before: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
                 let bound_before = before.contains(&&**name);
+                let counts = matches!(binder, Binder::Sum | Binder::Product);
                 for (at, part) in parts.iter().enumerate() {
-                    walk(part, at < 2 && parts.len() == 3, found);
+                    walk(part, at < 2 && counts, found);
                 }
                 if !bound_before {
                     found.retain(|(own, _)| **own != **name);
@@ -396,6 +410,73 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
         }
     }
     Ok((false, Rule::Sampled))
+}
+
+/// The answer with the gold's name for the constant of integration, where each has one of its own: `x² + K` for `x² + C`.
+pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
+    const USUAL: [&str; 8] = ["C", "K", "c", "k", "C_{1}", "C_{0}", "const", "constant"];
+    let own = |expr: &Expr| -> Option<String> {
+        let Expr::Sum(items) = expr else {
+            return None;
+        };
+        let named = items.iter().find_map(|item| match item {
+            Expr::Symbol(name) if USUAL.contains(&&**name) => Some(name.to_string()),
+            _ => None,
+        })?;
+        let mentions = |item: &&Expr| item.any(&|part| matches!(part, Expr::Symbol(name) if **name == *named));
+        (items.iter().filter(mentions).count() == 1).then_some(named)
+    };
+    let (own, other) = (own(gold)?, own(answer)?);
+    let absent = |expr: &Expr, name: &str| !expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
+    (own != other && absent(gold, &other) && absent(answer, &own))
+        .then(|| answer.substitute(&other, &Expr::symbol(&own)))
+}
+
+/// Where a side is an integral without ends, whether both have the same derivative: what it stands for is known up to a constant.
+fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, Exhausted> {
+    fn variable(expr: &Expr) -> Option<&str> {
+        match expr {
+            Expr::Bound(Binder::Integral, name, parts) if parts.len() == 1 => Some(name),
+            Expr::Sum(items) | Expr::Product(items) => items.iter().find_map(variable),
+            _ => None,
+        }
+    }
+    let Some(name) = variable(a).or_else(|| variable(b)) else {
+        return Ok(None);
+    };
+    let (Some(a), Some(b)) = (derivative(a, name), derivative(b, name)) else {
+        return Ok(None);
+    };
+    Ok(Some(same(&fold(&a, budget)?, &fold(&b, budget)?, budget)?.0))
+}
+
+/// Whether two expressions with limits, integrals or infinite sums agree at two points, to the bits those are known to.
+fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
+    let symbols = symbols(a, b);
+    let seed = seed(a, b);
+    let points = if symbols.is_empty() { 1 } else { 2 };
+    let mut agreed = 0;
+    for round in 0..TRIES / 4 {
+        let point = point(&symbols, seed, round, complex, approach::PREC);
+        let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
+            (Ok(left), Ok(right)) => (left, right),
+            (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
+            (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => break,
+            _ => continue,
+        };
+        let Ok(difference) = left.sub(&right, approach::PREC) else {
+            continue;
+        };
+        let size = left.magnitude().max(right.magnitude()).max(0);
+        if !difference.contains_zero() || difference.magnitude() > size - approach::AGREED_BITS + 8 {
+            break;
+        }
+        agreed += 1;
+        if agreed == points {
+            return Ok((true, Rule::Approached));
+        }
+    }
+    Ok((false, Rule::Approached))
 }
 
 /// The sign of `a - b` for real constants: `None` when it cannot be told.

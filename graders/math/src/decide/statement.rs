@@ -2,7 +2,8 @@
 
 use std::ops::Neg as _;
 
-use super::{Context, scalar};
+use super::evaluate::{NoValue, Point, ball};
+use super::{Context, approach, scalar};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::{Constant, Expr, Function, Relation};
@@ -19,7 +20,8 @@ pub(crate) struct Solved {
 pub(crate) fn is_name(expr: &Expr) -> bool {
     let segment = |expr: &Expr| matches!(expr, Expr::Symbol(name) if name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains(' '));
     match expr {
-        Expr::Symbol(_) | Expr::Apply(..) | Expr::Bound(..) | Expr::Word(_) | Expr::Text(_) => true,
+        Expr::Symbol(_) | Expr::Apply(..) | Expr::Word(_) | Expr::Text(_) => true,
+        Expr::Bound(..) => !is_constant(expr),
         Expr::Constant(Constant::E | Constant::I) => false,
         Expr::Call(Function::Abs, items) => items.iter().all(segment),
         Expr::Bracket(_, items, _) | Expr::List(items) | Expr::Ratio(items) => {
@@ -32,6 +34,31 @@ pub(crate) fn is_name(expr: &Expr) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// Whether no variable stands free in a sum, a limit or an integral.
+fn is_constant(expr: &Expr) -> bool {
+    let Expr::Bound(_, bound, parts) = expr else {
+        return false;
+    };
+    let free = |part: &Expr| match part {
+        Expr::Symbol(name) => name != bound,
+        Expr::Apply(name, _) => !matches!(&**name, "from above" | "from below"),
+        Expr::Ellipsis => true,
+        _ => false,
+    };
+    // Without ends an integral is a function.
+    parts.len() > 1 && !parts.iter().any(|part| part.any(&free))
+}
+
+/// Whether a constant sum, limit or integral has a value that can be computed: then what stands beside it must equal it.
+fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    let nowhere = Point { values: Vec::new(), complex: false, prec: approach::PREC, seed: 0 };
+    match ball(side, &nowhere, cx.budget) {
+        Ok(_) => Ok(true),
+        Err(NoValue::Exhausted) => Err(Exhausted),
+        Err(_) => Ok(false),
     }
 }
 
@@ -76,6 +103,18 @@ pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'
     }
     if !relations.iter().all(|relation| *relation == Relation::Equal) {
         return Ok(Expr::Chain(sides, relations));
+    }
+    // A limit that cannot be computed is what stands beside it.
+    while let Some(first @ Expr::Bound(..)) = sides.first()
+        && is_constant(first)
+        && sides.len() > 1
+        && !is_computed(first, cx)?
+    {
+        sides.remove(0);
+        relations.remove(0);
+    }
+    if relations.is_empty() {
+        return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
     }
     let names = sides.iter().take_while(|side| is_name(side)).count();
     let values = sides.get(names..).unwrap_or_default();

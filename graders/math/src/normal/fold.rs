@@ -5,11 +5,12 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive};
 
+use super::derive::derivative;
 use super::matrix;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::parse::hundredth;
-use crate::tree::{Constant, Expr, Function};
+use crate::tree::{Binder, Constant, Expr, Function};
 
 /// Largest result of a power, in bits.
 const MAX_POWER_BITS: u64 = 1 << 17;
@@ -34,6 +35,13 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
         }
         Expr::Call(function, items) => call(*function, all(items, budget)?, budget)?,
         Expr::Apply(name, items) => Expr::Apply(name.clone(), all(items, budget)?),
+        Expr::Bound(Binder::Derivative, name, parts) => {
+            let parts = all(parts, budget)?;
+            match parts.first().and_then(|body| derivative(body, name)) {
+                Some(rate) => fold(&rate, budget)?,
+                None => Expr::Bound(Binder::Derivative, name.clone(), parts),
+            }
+        }
         leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => leaf.clone(),
         other => {
             let mut failed = None;

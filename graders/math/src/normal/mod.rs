@@ -1,5 +1,6 @@
 //! Normal forms: an answer's tree with all that is mere spelling taken out. Decides nothing about equality.
 
+pub(crate) mod derive;
 mod fold;
 mod matrix;
 mod signs;

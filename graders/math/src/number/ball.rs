@@ -287,6 +287,11 @@ impl Ball {
         Self::from_parts(self.mid.clone(), rad, self.exp, prec)
     }
 
+    /// The midpoint as a rational, unless it is too large to be one.
+    pub(crate) fn exact_midpoint(&self) -> Option<Rational> {
+        Rational::integer(self.mid.clone()).mul(&Rational::small(2).pow(self.exp, 8_000)?)
+    }
+
     /// The radius as an exact number.
     pub(crate) fn radius(&self) -> Self {
         Self { mid: BigInt::from(self.rad), rad: 0, exp: self.exp }

@@ -1,10 +1,9 @@
-//! Operators that bind a variable: sums, products, integrals, limits. They are read, not computed.
+//! Operators that bind a variable: sums, products, integrals, limits, derivatives. They are read, not computed.
 
-use super::expression::{Parsed, deeper, factor, product, statement, sum, unread};
+use super::expression::{Parsed, atom, deeper, product, signed, signs, statement, sum, unread};
 use super::names;
-use super::script::exponent;
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::{Binder, Constant, Expr, Relation};
+use crate::tree::{Binder, Constant, Expr, Name, Relation};
 
 /// Lower and upper script of an operator, in either order.
 fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Option<Expr>)> {
@@ -28,7 +27,9 @@ fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Optio
                 (after.skip(1), value)
             }
         } else {
-            exponent(inside)?
+            let (inner, lead) = signs(deeper(inside, inside.bars)?);
+            let (after, value) = atom(inner)?;
+            (after, signed(lead, value))
         };
         *slot = Some(value);
         rest = after.back_to(rest);
@@ -129,44 +130,93 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             }
             body
         };
-        let mut parts = vec![body];
-        if let (Some(lower), Some(upper)) = (lower, upper) {
-            parts.extend([lower, upper]);
-        }
-        return Ok((rest.skip(at + width).back_to(input), Expr::Bound(Binder::Integral, variable.into(), parts)));
+        return Ok((rest.skip(at + width).back_to(input), integrated(variable.into(), lower, upper, body)));
     }
-    unread()
+    // `\int \frac{dx}{x}`
+    let (rest, body) = product(rest)?;
+    match without_differential(&body) {
+        Some((variable, body)) => Ok((rest.back_to(input), integrated(variable, lower, upper, body))),
+        None => unread(),
+    }
 }
 
-/// `{d}{dx}` with what it is applied to, or `{dy}{dx}`: a derivative, whose letters d do not cancel.
+fn integrated(variable: Name, lower: Option<Expr>, upper: Option<Expr>, body: Expr) -> Expr {
+    let written = |end: Option<Expr>| end.filter(|end| *end != Expr::Ellipsis);
+    let parts = match (written(lower), written(upper)) {
+        (Some(lower), Some(upper)) => vec![lower, upper, body],
+        _ => vec![body],
+    };
+    Expr::Bound(Binder::Integral, variable, parts)
+}
+
+/// The variable whose differential is among the factors of a body, and the body without it.
+fn without_differential(body: &Expr) -> Option<(Name, Expr)> {
+    let items = match body {
+        Expr::Product(items) => items,
+        Expr::Set(items) if items.len() == 1 => return without_differential(items.first()?),
+        _ => return None,
+    };
+    for (at, item) in items.iter().enumerate() {
+        let rest = |count: usize| {
+            let (before, after) = (items.get(..at)?, items.get(at + count..)?);
+            Some(Expr::Product([before, after].concat()))
+        };
+        if let (Expr::Symbol(d), Some(Expr::Symbol(variable))) = (item, items.get(at + 1))
+            && **d == *"d"
+        {
+            return Some((variable.clone(), rest(2)?));
+        }
+        if let Some((variable, inner)) = without_differential(item) {
+            let mut items = items.clone();
+            *items.get_mut(at)? = inner;
+            return Some((variable, Expr::Product(items)));
+        }
+    }
+    None
+}
+
+/// `{d}{dx}` with what it is applied to, `{d^2}{dx^2}` too, or `{dy}{dx}`: a derivative, whose letters d do not cancel.
 pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>> {
     let open = Some(Kind::Open(Shape::Group));
     let close = Some(Kind::Close(Shape::Group));
+    let order = |at: usize| match (input.kind(at), input.kind(at + 1)) {
+        (Some(Kind::Caret), Some(Kind::Number { text: "2", .. })) => (2, 2),
+        (Some(Kind::Caret), Some(Kind::Number { text: "3", .. })) => (3, 2),
+        _ => (1, 0),
+    };
+    // What is differentiated, how often, and where it ends.
     let differential = |at: usize| match (input.kind(at)?, input.kind(at + 1)) {
-        (Kind::Word("d"), Some(Kind::Word(letter))) if letter.len() == 1 => Some((letter, 2)),
-        (Kind::Word(word), _) if word.len() == 2 => Some((word.strip_prefix('d')?, 1)),
-        (Kind::Word("d"), _) => Some(("", 1)),
+        (Kind::Word("d") | Kind::Command("partial"), next) => {
+            let (times, width) = order(at + 1);
+            match (next, input.kind(at + 1 + width)) {
+                (_, Some(Kind::Word(letter))) if letter.len() == 1 => Some((letter, times, at + 2 + width)),
+                (_, Some(Kind::Close(Shape::Group))) => Some(("", times, at + 1 + width)),
+                _ => None,
+            }
+        }
+        (Kind::Word(word), _) if word.len() == 2 => Some((word.strip_prefix('d')?, 1, at + 1)),
         _ => None,
     };
     if input.first() != open {
         return None;
     }
-    let (of, width) = differential(1)?;
-    let at = 1 + width;
+    let (of, times, at) = differential(1)?;
     if input.kind(at) != close || input.kind(at + 1) != open {
         return None;
     }
-    let (by, by_width) = differential(at + 2).filter(|(by, _)| !by.is_empty())?;
-    if input.kind(at + 2 + by_width) != close {
+    let (by, _, end) = differential(at + 2).filter(|(by, ..)| !by.is_empty())?;
+    let (by_times, width) = order(end);
+    if input.kind(end + width) != close || by_times != times {
         return None;
     }
-    let rest = input.skip(at + 3 + by_width);
-    let name = format!("d{of}/d{by}");
+    let rest = input.skip(end + width + 1);
     if !of.is_empty() {
-        return Some(Ok((rest, Expr::Symbol(name.into()))));
+        let power = if times == 1 { String::new() } else { format!("^{times}") };
+        return Some(Ok((rest, Expr::Symbol(format!("d{power}{of}/d{by}{power}").into()))));
     }
     Some(deeper(rest, rest.bars).and_then(|inner| {
-        let (after, body) = factor(inner)?;
-        Ok((after.back_to(input), Expr::Apply(name.into(), vec![body])))
+        let (after, body) = product(inner)?;
+        let once = |body: Expr| Expr::Bound(Binder::Derivative, by.into(), vec![body]);
+        Ok((after.back_to(input), (0..times).fold(body, |body, _| once(body))))
     }))
 }

@@ -359,7 +359,10 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                     break;
                 }
                 let whole = matches!(factors.last(), Some(Expr::Number(value)) if value.is_integer());
-                if bare_number && whole && let Some((after, part)) = literal::fraction_part(rest) {
+                if bare_number
+                    && whole
+                    && let Some((after, part)) = literal::fraction_part(rest)
+                {
                     // A mixed number: `1 1/2`, `1\frac{1}{2}`, `1½`.
                     let whole = factors.pop().unwrap_or(Expr::Ellipsis);
                     let mixed = Expr::Sum(vec![whole, part]);

@@ -155,6 +155,7 @@ pub enum Binder {
     Product,
     Integral,
     Limit,
+    Derivative,
 }
 
 /// What an answer says.
@@ -211,7 +212,8 @@ pub enum Expr {
     Matrix(Vec<Vec<Expr>>),
     /// Rows of a piecewise definition or a system.
     Cases(Vec<Vec<Expr>>),
-    /// Operator, bound variable, lower and upper end, body.
+    /// Operator, bound variable, and what it is applied to: lower and upper end where there are any, the point of a limit, then the
+    /// body.
     Bound(Binder, Name, Vec<Expr>),
     /// `…` in a list.
     Ellipsis,
@@ -374,7 +376,13 @@ impl Expr {
     pub fn substitute(&self, name: &str, value: &Expr) -> Expr {
         match self {
             Self::Symbol(own) if **own == *name => value.clone(),
-            Self::Bound(_, bound, _) if **bound == *name => self.clone(),
+            // The ends stand outside.
+            Self::Bound(binder, bound, parts) if **bound == *name => {
+                let body = parts.len().saturating_sub(1);
+                let outside =
+                    |(at, part): (usize, &Expr)| if at < body { part.substitute(name, value) } else { part.clone() };
+                Self::Bound(*binder, bound.clone(), parts.iter().enumerate().map(outside).collect())
+            }
             other => other.map_children(&mut |child| child.substitute(name, value)),
         }
     }

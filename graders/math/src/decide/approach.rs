@@ -1,0 +1,338 @@
+//! Values that are approached: limits, definite integrals, infinite sums.
+//!
+//! Each is computed twice, in two different steps towards it, and has a value only where both agree to [`AGREED_BITS`] beyond its
+//! size. That is no proof, but no two elementary expressions are known to agree so far without being equal. Integrals by
+//! tanh-sinh, exp-sinh and sinh-sinh quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974), sums by
+//! Levin's u-transform ("Development of non-linear transformations for improving convergence of sequences", 1973).
+
+use num_bigint::BigInt;
+use num_traits::One;
+
+use super::evaluate::{NoValue, Point, ball};
+use crate::budget::Budget;
+use crate::number::Rational;
+use crate::number::ball::{Ball, Unknown};
+use crate::number::complex::Complex;
+use crate::number::elementary;
+use crate::tree::{Constant, Expr};
+
+/// Bits to which two approaches agree, beyond the size of the value.
+pub(crate) const AGREED_BITS: i64 = 80;
+
+/// Bits each value on the way is computed to.
+pub(crate) const PREC: u64 = 256;
+
+/// Bits on the way to a limit, of which differences of nearly equal numbers cancel most.
+const LIMIT_PREC: u64 = 1_024;
+
+/// How near a limit's point is approached, as powers of two.
+const STEPS: [i64; 2] = [110, 150];
+
+/// Terms of a sum the two transforms use.
+const TERMS: [i64; 2] = [44, 52];
+
+/// Largest parameter of the double exponential map: further out all weights vanish.
+const FURTHEST: i64 = 5;
+
+/// Whether an expression has a part that is approached.
+pub(crate) fn is_approached(expr: &Expr) -> bool {
+    use crate::tree::Binder::{Integral, Limit, Sum};
+    match expr {
+        Expr::Bound(Limit, ..) => true,
+        Expr::Bound(Integral, _, parts) => parts.len() == 3,
+        Expr::Bound(Sum, _, parts) => matches!(parts.get(1), Some(Expr::Constant(Constant::Infinity))),
+        _ => false,
+    }
+}
+
+/// The value both approaches agree on.
+fn agreed(coarse: &Complex, fine: Complex) -> Result<Complex, NoValue> {
+    let size = fine.magnitude().max(0);
+    if coarse.sub(&fine, PREC)?.magnitude() > size - AGREED_BITS {
+        return Err(NoValue::Anywhere);
+    }
+    let doubt = Ball::dyadic(BigInt::one(), size - AGREED_BITS);
+    Ok(Complex { re: fine.re.widened(&doubt, PREC)?, im: fine.im })
+}
+
+/// A function of one variable at exact places.
+struct Along<'a> {
+    name: &'a str,
+    body: &'a Expr,
+    point: &'a Point<'a>,
+    prec: u64,
+    budget: &'a Budget,
+}
+
+impl Along<'_> {
+    fn at(&self, place: Rational) -> Result<Complex, NoValue> {
+        let mut values = self.point.values.clone();
+        values.push((self.name, place));
+        let point = Point { values, complex: self.point.complex, prec: self.prec, seed: self.point.seed };
+        ball(self.body, &point, self.budget)
+    }
+
+    /// At the midpoint of a ball.
+    fn near(&self, place: &Ball) -> Result<Complex, NoValue> {
+        self.at(place.exact_midpoint().ok_or(NoValue::Here(Unknown::TooLarge))?)
+    }
+}
+
+/// `2^power` as an exact number.
+fn two(power: i64) -> Result<Rational, NoValue> {
+    Rational::small(2).pow(power, 4_000).ok_or(NoValue::Here(Unknown::TooLarge))
+}
+
+/// The limit of `body` where `name` goes to `target`.
+pub(crate) fn limit(
+    name: &str,
+    target: &Expr,
+    body: &Expr,
+    point: &Point<'_>,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
+    let along = Along { name, body, point, prec: LIMIT_PREC, budget };
+    let from = |offset: &dyn Fn(i64) -> Result<Rational, NoValue>| -> Result<Complex, NoValue> {
+        let [coarse, fine] = STEPS.map(|step| along.at(offset(step)?));
+        agreed(&coarse?, fine?)
+    };
+    let (target, sides): (&Expr, &[i64]) = match target {
+        Expr::Apply(side, parts) => match (&**side, parts.as_slice()) {
+            ("from above", [target]) => (target, &[1]),
+            ("from below", [target]) => (target, &[-1]),
+            _ => return Err(NoValue::Anywhere),
+        },
+        Expr::Constant(Constant::Infinity) => return from(&|step| two(step)),
+        Expr::Product(items) => match items.as_slice() {
+            [sign, Expr::Constant(Constant::Infinity)] | [Expr::Constant(Constant::Infinity), sign]
+                if sign.is_int(-1) =>
+            {
+                return from(&|step| Ok(two(step)?.neg()));
+            }
+            _ => (target, &[1, -1]),
+        },
+        _ => (target, &[1, -1]),
+    };
+    let target = ball(target, &Point { values: point.values.clone(), prec: LIMIT_PREC, ..*point }, budget)?;
+    let target = target.real()?.exact_midpoint().ok_or(NoValue::Here(Unknown::TooLarge))?;
+    let mut found: Option<Complex> = None;
+    for side in sides {
+        let offset = |step: i64| {
+            let offset = two(-step)?.mul(&Rational::small(*side));
+            offset.and_then(|offset| offset.add(&target)).ok_or(NoValue::Here(Unknown::TooLarge))
+        };
+        let next = from(&offset)?;
+        found = Some(match &found {
+            // Both sides have a doubt of their own.
+            Some(other) if other.sub(&next, PREC)?.magnitude() > next.magnitude().max(0) - AGREED_BITS + 4 => {
+                return Err(NoValue::Anywhere);
+            }
+            _ => next,
+        });
+    }
+    found.ok_or(NoValue::Anywhere)
+}
+
+/// One end of an interval of integration.
+enum End {
+    At(Ball),
+    /// At infinity, with its sign.
+    Far(i64),
+}
+
+/// The integral of `body` over `name` between two ends.
+pub(crate) fn integral(
+    name: &str,
+    ends: [&Expr; 2],
+    body: &Expr,
+    point: &Point<'_>,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
+    let at = Point { values: point.values.clone(), prec: PREC, ..*point };
+    let end = |expr: &Expr| -> Result<End, NoValue> {
+        Ok(match expr {
+            Expr::Constant(Constant::Infinity) => End::Far(1),
+            Expr::Product(items) if items.contains(&Expr::Constant(Constant::Infinity)) => End::Far(-1),
+            other => End::At(ball(other, &at, budget)?.real()?.clone()),
+        })
+    };
+    let along = Along { name, body, point, prec: PREC, budget };
+    let [low, high] = ends;
+    match (end(low)?, end(high)?) {
+        (End::At(low), End::At(high)) => between(&along, &low, &high),
+        (End::At(low), End::Far(1)) => beyond(&along, &low, 1),
+        (End::Far(-1), End::At(high)) => beyond(&along, &high, -1),
+        (End::Far(-1), End::Far(1)) => everywhere(&along),
+        _ => Err(NoValue::Anywhere),
+    }
+}
+
+/// Place and weight for one value of the parameter, the place as its distance from an end.
+type Node = (Ball, Ball);
+
+/// `∫ f` as sums over a finer and finer parameter, until two agree.
+fn quadrature(
+    budget: &Budget,
+    node: &dyn Fn(&Rational) -> Result<Node, NoValue>,
+    value: &dyn Fn(bool, &Ball) -> Result<Complex, NoValue>,
+) -> Result<Complex, NoValue> {
+    let mut before: Option<Complex> = None;
+    let mut total = Complex::from(Ball::small(0));
+    for per_unit in [8, 16, 32, 64] {
+        for positive in [true, false] {
+            let mut vanished = 0;
+            // Every other place was seen with the wider step; 0 belongs to one direction.
+            let (first, step) = if before.is_some() { (1, 2) } else { (i64::from(!positive), 1) };
+            let mut k = first;
+            while k <= FURTHEST * per_unit && vanished < 3 {
+                budget.charge(400)?;
+                let t = Rational::ratio(if positive { k } else { -k }, per_unit);
+                k += step;
+                let (place, weight) = node(&t)?;
+                let term = value(positive, &place).and_then(|value| Ok(value.mul(&weight.into(), PREC)?));
+                let term = match term {
+                    Ok(term) => term,
+                    // Beyond what can be computed nothing is left to add.
+                    Err(NoValue::Here(_)) if vanished > 0 => break,
+                    Err(error) => return Err(error),
+                };
+                let negligible = term.magnitude() < total.magnitude().max(0) - AGREED_BITS - 24;
+                vanished = if negligible { vanished + 1 } else { 0 };
+                total = total.add(&term, PREC)?;
+            }
+        }
+        let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
+        let fine = total.mul(&step.into(), PREC)?;
+        if let Some(coarse) = &before
+            && let Ok(value) = agreed(coarse, fine.clone())
+        {
+            return Ok(value);
+        }
+        before = Some(fine);
+    }
+    Err(NoValue::Anywhere)
+}
+
+/// `π sinh t` and `π cosh t`.
+fn double_exponential(t: &Rational) -> Result<(Ball, Ball), NoValue> {
+    let up = elementary::exp(&Ball::rational(t, PREC)?, PREC)?;
+    let down = up.recip(PREC)?;
+    let half_pi = elementary::pi(PREC)?.scaled(-1);
+    Ok((half_pi.mul(&up.sub(&down, PREC)?, PREC)?, half_pi.mul(&up.add(&down, PREC)?, PREC)?))
+}
+
+/// tanh-sinh: `x = b - (b - a) / (1 + e^(π sinh t))`.
+fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValue> {
+    let width = high.sub(low, PREC)?;
+    let one = Ball::small(1);
+    // Distance to the nearer end, which keeps its precision however small.
+    let node = |t: &Rational| -> Result<Node, NoValue> {
+        let (sinh, cosh) = double_exponential(&t.abs())?;
+        let grown = elementary::exp(&sinh, PREC)?;
+        let over = one.add(&grown, PREC)?.recip(PREC)?;
+        let distance = width.mul(&over, PREC)?;
+        let weight = distance.mul(&over, PREC)?.mul(&grown, PREC)?.mul(&cosh, PREC)?;
+        Ok((distance, weight))
+    };
+    let value = |from_high: bool, distance: &Ball| {
+        let distance = distance.exact_midpoint();
+        let end = if from_high { high } else { low }.exact_midpoint();
+        let place = distance
+            .zip(end)
+            .and_then(|(distance, end)| if from_high { end.sub(&distance) } else { end.add(&distance) });
+        along.at(place.ok_or(NoValue::Here(Unknown::TooLarge))?)
+    };
+    quadrature(along.budget, &node, &value)
+}
+
+/// exp-sinh: `x = a ± e^(π/2 sinh t)`.
+fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> {
+    let node = |t: &Rational| -> Result<Node, NoValue> {
+        let (sinh, cosh) = double_exponential(t)?;
+        let distance = elementary::exp(&sinh.scaled(-1), PREC)?;
+        let weight = distance.mul(&cosh.scaled(-1), PREC)?;
+        Ok((distance, weight))
+    };
+    let value = |_: bool, distance: &Ball| {
+        let place = if sign > 0 { end.add(distance, PREC)? } else { end.sub(distance, PREC)? };
+        along.near(&place)
+    };
+    quadrature(along.budget, &node, &value)
+}
+
+/// sinh-sinh: `x = sinh(π/2 sinh t)`.
+fn everywhere(along: &Along<'_>) -> Result<Complex, NoValue> {
+    let node = |t: &Rational| -> Result<Node, NoValue> {
+        let (sinh, cosh) = double_exponential(t)?;
+        let up = elementary::exp(&sinh.scaled(-1), PREC)?;
+        let down = up.recip(PREC)?;
+        let weight = up.add(&down, PREC)?.scaled(-1).mul(&cosh.scaled(-1), PREC)?;
+        Ok((up.sub(&down, PREC)?.scaled(-1), weight))
+    };
+    quadrature(along.budget, &node, &|_, place| along.near(place))
+}
+
+/// The sum of `body` for all whole `name` from `low` on.
+pub(crate) fn series(
+    name: &str,
+    low: i64,
+    body: &Expr,
+    point: &Point<'_>,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
+    // The transform cancels five bits a term.
+    let prec = PREC + 6 * TERMS[1].unsigned_abs();
+    let along = Along { name, body, point, prec, budget };
+    let mut terms = Vec::new();
+    let mut sums = Vec::new();
+    let mut total = Ball::small(0);
+    for k in 0..=TERMS[1] {
+        let term = along.at(Rational::small(low.saturating_add(k)))?.real()?.clone();
+        total = total.add(&term, prec)?;
+        terms.push(term);
+        sums.push(total.clone());
+    }
+    if !converges(&terms)? {
+        return Err(NoValue::Anywhere);
+    }
+    let last = terms.last().map_or(0, Ball::magnitude);
+    if last < total.magnitude().min(0) - AGREED_BITS - 24 {
+        // Fast enough to need no transform.
+        let before = sums.get(sums.len() - 9).cloned().unwrap_or_else(|| Ball::small(0));
+        return agreed(&before.into(), total.into());
+    }
+    let [coarse, fine] = TERMS.map(|order| levin(&terms, &sums, order, prec));
+    agreed(&coarse?.into(), fine?.into())
+}
+
+/// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must fall.
+fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
+    let (Some(last), Some(before)) = (terms.last(), terms.len().checked_sub(2).and_then(|at| terms.get(at))) else {
+        return Ok(false);
+    };
+    if last.contains_zero() || before.contains_zero() {
+        // Only terms that have vanished altogether are no trouble.
+        return Ok(terms.iter().rev().take(8).all(Ball::is_zero));
+    }
+    let ratio = before.mul(&last.recip(PREC)?, PREC)?;
+    let n = Ball::small(i64::try_from(terms.len()).unwrap_or(i64::MAX));
+    let excess = ratio.abs().sub(&Ball::small(1), PREC)?.mul(&n, PREC)?;
+    let least = if ratio.sign()? > 0 { Ball::rational(&Rational::ratio(21, 20), PREC)? } else { Ball::small(0) };
+    Ok(excess.sub(&least, PREC)?.sign()? > 0)
+}
+
+/// Levin's u-transform of the given order.
+fn levin(terms: &[Ball], sums: &[Ball], order: i64, prec: u64) -> Result<Ball, NoValue> {
+    let (mut top, mut bottom) = (Ball::small(0), Ball::small(0));
+    let mut binomial = BigInt::one();
+    for (j, (term, sum)) in (0..=order).zip(terms.iter().zip(sums)) {
+        let share = Rational::ratio(j + 1, order + 1).pow(order - 2, 100_000);
+        let share = Ball::rational(&share.ok_or(NoValue::Here(Unknown::TooLarge))?, prec)?;
+        let sign = if j % 2 == 0 { binomial.clone() } else { -&binomial };
+        let weight = Ball::integer(sign).mul(&share, prec)?.mul(&term.recip(prec)?, prec)?;
+        top = top.add(&weight.mul(sum, prec)?, prec)?;
+        bottom = bottom.add(&weight, prec)?;
+        binomial = binomial * (order - j) / (j + 1);
+    }
+    Ok(top.mul(&bottom.recip(prec)?, prec)?)
+}
