@@ -346,6 +346,14 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             }
             total.into()
         }
+        Function::DoubleFactorial => {
+            let n = integer(0)?;
+            if !(-1..=MAX_TERMS).contains(&n) {
+                return Err(NoValue::Here(Unknown::Undefined));
+            }
+            budget.charge(n.unsigned_abs() * words)?;
+            (1..=n).rev().step_by(2).try_fold(Ball::small(1), |total, k| total.mul(&Ball::small(k), prec))?.into()
+        }
         Function::Binomial => {
             let (n, k) = (integer(0)?, integer(1)?);
             if n < 0 || k < 0 || k > n {

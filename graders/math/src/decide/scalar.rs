@@ -302,7 +302,12 @@ fn symbols<'a>(a: &'a Expr, b: &'a Expr) -> Vec<(&'a str, bool)> {
                 walk(&pair.1, whole || negative, found);
             }
             Expr::Call(
-                Function::Factorial | Function::Binomial | Function::Gcd | Function::Lcm | Function::Mod,
+                Function::Factorial
+                | Function::DoubleFactorial
+                | Function::Binomial
+                | Function::Gcd
+                | Function::Lcm
+                | Function::Mod,
                 items,
             ) => {
                 for item in items {

@@ -322,6 +322,13 @@ fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<O
             }
             _ => None,
         },
+        (Function::DoubleFactorial, [value]) => match value.to_i64() {
+            Some(n) if (-1..=MAX_FACTORIAL).contains(&n) => {
+                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 16 + 4))?;
+                Some(Rational::integer((1..=n).rev().step_by(2).fold(BigInt::one(), |so_far, k| so_far * k)))
+            }
+            _ => None,
+        },
         (Function::Binomial, [n, k]) => binomial(n.to_i64(), k.to_i64(), budget)?,
         (Function::Gcd, _) => fold_all(&|a, b| a.gcd(b)),
         (Function::Lcm, _) => fold_all(&|a, b| a.lcm(b)),

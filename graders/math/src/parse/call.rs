@@ -90,6 +90,30 @@ pub(crate) fn is_product(word: &str) -> bool {
     word.len() <= 3 || word.len() <= 6 && !word.bytes().any(|b| b"aeiouyAEIOUY".contains(&b))
 }
 
+/// Whether a word is a run of letters that are factors, and no name of its own.
+pub(crate) fn is_run(word: &str) -> bool {
+    word.len() > 1
+        && is_product(word)
+        && names::function_name(word).is_none()
+        && names::value(word).is_none()
+        && !matches!(word, "inf" | "oo" | "Pi" | "sqrt" | "cbrt")
+}
+
+/// A run of letters whose last one has what follows: `xy^2` is x times the square of y, `xf(t)` x times f of t. The letters
+/// before, and the last.
+pub(crate) fn split_run<'a>(input: Tokens<'_, 'a>) -> Option<(&'a str, &'a str)> {
+    let Some(Kind::Word(word)) = input.first() else {
+        return None;
+    };
+    let (head, last) = word.split_at_checked(word.len().checked_sub(1)?)?;
+    let takes = match input.kind(1)? {
+        Kind::Caret | Kind::Underscore | Kind::Bang | Kind::Prime => true,
+        Kind::Open(Shape::End(End::Round)) => applies(last) && !input.skip(1).spaced(),
+        _ => false,
+    };
+    (takes && is_run(word)).then_some((head, last))
+}
+
 /// Letters as factors.
 pub(crate) fn letters(word: &str) -> Expr {
     let mut factors: Vec<Expr> = (0..word.len()).filter_map(|at| word.get(at..=at)).map(letter_value).collect();

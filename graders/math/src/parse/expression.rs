@@ -407,9 +407,25 @@ fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     Ok((rest, signed(lead, next)))
 }
 
-/// An atom with its powers, subscripts, factorials, percent and degree signs.
+/// An atom with its powers, subscripts, factorials, percent and degree signs. Of a run of letters only the last one has them.
 pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let (mut rest, mut base) = atom(input)?;
+    let Some((head, last)) = call::split_run(input) else {
+        let (rest, base) = atom(input)?;
+        return postfixes(rest, base);
+    };
+    let rest = input.skip(1);
+    let (rest, base) = if rest.first() == Some(Kind::Open(Shape::End(End::Round))) {
+        call::apply(rest, last)?
+    } else {
+        (rest, letter_value(last))
+    };
+    let (rest, last) = postfixes(rest, base)?;
+    Ok((rest, Expr::Product(vec![call::letters(head), last])))
+}
+
+/// What follows an atom.
+fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
+    let (mut rest, mut base) = (rest, base);
     let mut first = true;
     loop {
         // Each operator makes the tree a level deeper.
@@ -424,6 +440,10 @@ pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         match rest.first() {
             Some(Kind::Caret) => (rest, base) = power(rest, base)?,
             Some(Kind::Underscore) => (rest, base) = subscript(rest, base)?,
+            Some(Kind::Bang) if rest.kind(1) == Some(Kind::Bang) && !rest.skip(1).spaced() => {
+                base = Expr::Call(Function::DoubleFactorial, vec![base]);
+                rest = rest.skip(2);
+            }
             Some(Kind::Bang) => {
                 base = Expr::Call(Function::Factorial, vec![base]);
                 rest = rest.skip(1);

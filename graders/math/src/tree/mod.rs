@@ -55,6 +55,7 @@ pub enum Function {
     Floor,
     Ceil,
     Factorial,
+    DoubleFactorial,
     Binomial,
     Gcd,
     Lcm,

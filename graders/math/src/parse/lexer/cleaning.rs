@@ -1,11 +1,13 @@
 //! Undoes, before any token is read, damage and spelling that the lexer would need characters of their own for.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
+use std::str::Chars;
 
 use super::super::names;
 
-/// Undoes damage and spelling that would need characters of their own in the lexer: full-width forms, HTML, escapes that a JSON
-/// or Python reader took away, doubled backslashes.
+/// Undoes damage and spelling that would need characters of their own in the lexer: full-width and styled characters, raised and
+/// lowered digits, HTML, escapes that a JSON or Python reader took away, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
     match undamaged(text) {
         Cow::Borrowed(text) => with_points(text),
@@ -30,11 +32,39 @@ fn with_points(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}.{after}"))
 }
 
+/// Whether a character has another spelling in the lexer.
+fn is_foreign(c: char) -> bool {
+    matches!(c, '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r' | '。')
+        || !c.is_ascii() && plain(c).is_some()
+        || names::script(c).is_some()
+}
+
+/// The usual spelling of a character.
+fn plain(c: char) -> Option<Cow<'static, str>> {
+    let letter =
+        |from: u32, first: char| char::from_u32(u32::from(first) + from).map(|letter| Cow::Owned(String::from(letter)));
+    match c {
+        '\u{3000}' => Some(Cow::Borrowed(" ")),
+        '。' => Some(Cow::Borrowed(".")),
+        '\u{ff01}'..='\u{ff5e}' => letter(u32::from(c) - 0xff01, '!'),
+        // Mathematical alphabets of 26 capitals and 26 small letters each, then alphabets of digits.
+        '\u{1d400}'..='\u{1d6a3}' => match (u32::from(c) - 0x1d400) % 52 {
+            small @ 26.. => letter(small - 26, 'a'),
+            capital => letter(capital, 'A'),
+        },
+        '\u{1d7ce}'..='\u{1d7ff}' => letter((u32::from(c) - 0x1d7ce) % 10, '0'),
+        '⁄' | '∕' => Some(Cow::Borrowed("/")),
+        '∶' => Some(Cow::Borrowed(":")),
+        '∛' => Some(Cow::Borrowed("\\sqrt[3]")),
+        '∜' => Some(Cow::Borrowed("\\sqrt[4]")),
+        'ℏ' => Some(Cow::Borrowed("\\hbar ")),
+        _ => None,
+    }
+}
+
 fn undamaged(text: &str) -> Cow<'_, str> {
-    let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c) || c == '\u{3000}' || c == '。';
-    let damaged = |c: char| matches!(c, '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r');
     let doubled = text.contains("\\\\begin");
-    if !text.contains(|c: char| wide(c) || damaged(c)) && !doubled && !text.contains('<') {
+    if !text.contains(is_foreign) && !doubled && !text.contains('<') {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());
@@ -43,13 +73,7 @@ fn undamaged(text: &str) -> Cow<'_, str> {
     while let Some(c) = rest.next() {
         after = after.get(c.len_utf8()..).unwrap_or_default();
         match c {
-            '\u{3000}' => clean.push(' '),
-            '。' => clean.push('.'),
-            _ if wide(c) => {
-                let plain = u32::from(c) - 0xff01 + 0x21;
-                clean.push(char::from_u32(plain).unwrap_or(c));
-            }
-            _ if damaged(c) => {
+            '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r' => {
                 let letter = match c {
                     '\u{8}' => 'b',
                     '\u{b}' => 'v',
@@ -73,11 +97,51 @@ fn undamaged(text: &str) -> Cow<'_, str> {
                 after = after.get(1..).unwrap_or_default();
                 clean.push('\\');
             }
-            _ => clean.push(c),
+            _ => {
+                if let Some((first, superscript)) = names::script(c) {
+                    let read = script(first, superscript, &mut rest, &mut clean);
+                    after = after.get(read..).unwrap_or_default();
+                } else if let Some(plain) = plain(c) {
+                    clean.push_str(&plain);
+                } else {
+                    clean.push(c);
+                }
+            }
         }
     }
     if clean.contains("<sup>") || clean.contains("<sub>") {
         clean = clean.replace("<sup>", "^{").replace("<sub>", "_{").replace("</sup>", "}").replace("</sub>", "}");
     }
     Cow::Owned(clean)
+}
+
+/// `x²³` as `x^{23}`, and `³⁄₄`, where nothing is raised, as `3/4`. Returns how many bytes were read.
+fn script(first: char, superscript: bool, rest: &mut Peekable<Chars<'_>>, clean: &mut String) -> usize {
+    let mut read = 0;
+    let mut run = String::from(first);
+    let mut more = |rest: &mut Peekable<Chars<'_>>, run: &mut String, wanted: bool| {
+        while let Some((plain, is_super)) = rest.peek().and_then(|c| names::script(*c))
+            && is_super == wanted
+        {
+            read += rest.next().map_or(0, char::len_utf8);
+            run.push(plain);
+        }
+    };
+    more(rest, &mut run, superscript);
+    let raises = clean.ends_with(|c: char| c.is_alphabetic() || matches!(c, ')' | ']' | '}' | '|'));
+    if superscript && !raises && rest.peek() == Some(&'⁄') {
+        let mut below = String::new();
+        let mut ahead = rest.clone();
+        ahead.next();
+        more(&mut ahead, &mut below, false);
+        if !below.is_empty() {
+            *rest = ahead;
+            let gap = if clean.ends_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
+            clean.push_str(&format!("{gap}{run}/{below}"));
+            return read + '⁄'.len_utf8();
+        }
+    }
+    clean.push(if superscript { '^' } else { '_' });
+    clean.push_str(&format!("{{{run}}}"));
+    read
 }

@@ -8,8 +8,8 @@ mod numbers;
 
 pub(crate) use cleaning::cleaned;
 
-use super::names;
 use super::token::{Kind, Shape, Token};
+use super::{call, names};
 use crate::tree::{End, Relation};
 
 /// Longest argument read ahead as a whole, in bytes; longer ones are groups like any other. Keeps nested arguments linear.
@@ -102,13 +102,7 @@ impl<'a> Lexer<'a> {
                 '\\' => self.backslash(),
                 '0'..='9' => self.number(),
                 '.' => self.point(),
-                'a'..='z' | 'A'..='Z' => {
-                    self.argument_started();
-                    let rest = self.rest();
-                    let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-                    let word = rest.get(..len).unwrap_or_default();
-                    self.push(if word == "mod" { Kind::Command("mod") } else { Kind::Word(word) }, len);
-                }
+                'a'..='z' | 'A'..='Z' => self.letters(),
                 _ if c.is_ascii() => self.punctuation(c),
                 _ => self.unicode(c),
             }
@@ -127,6 +121,21 @@ impl<'a> Lexer<'a> {
             }
             _ => false,
         }
+    }
+
+    /// A run of letters. Where LaTeX takes one token, in `\frac ab` and `x^nn`, a run of factors gives its first letter.
+    fn letters(&mut self) {
+        let argument = self.argument_started();
+        let raised = matches!(self.tokens.last().map(|token| token.kind), Some(Kind::Caret | Kind::Underscore));
+        let rest = self.rest();
+        let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let word = rest.get(..len).unwrap_or_default();
+        if word == "mod" {
+            return self.push(Kind::Command("mod"), len);
+        }
+        let factors = call::is_run(word) && !matches!(word, "th" | "st" | "nd" | "rd" | "max" | "min");
+        let len = if (argument || raised) && factors { 1 } else { len };
+        self.push(Kind::Word(rest.get(..len).unwrap_or_default()), len);
     }
 
     fn punctuation(&mut self, c: char) {
@@ -211,9 +220,6 @@ impl<'a> Lexer<'a> {
     }
 
     fn unicode(&mut self, c: char) {
-        if let Some((_, superscript)) = names::script(c) {
-            return self.scripts(superscript);
-        }
         if let Some(kind) = names::character(c) {
             self.argument_started();
             return self.bracket(kind, c.len_utf8());
@@ -226,37 +232,5 @@ impl<'a> Lexer<'a> {
             return self.push(Kind::Word(rest.get(..len).unwrap_or_default()), len);
         }
         self.push(Kind::Stray(c), c.len_utf8());
-    }
-
-    /// `x²³` as `x^{23}`.
-    fn scripts(&mut self, superscript: bool) {
-        const DIGITS: &str = "0123456789";
-        self.push(if superscript { Kind::Caret } else { Kind::Underscore }, 0);
-        self.push(Kind::Open(Shape::Group), 0);
-        while let Some(c) = self.rest().chars().next() {
-            let Some((plain, is_super)) = names::script(c) else {
-                break;
-            };
-            if is_super != superscript {
-                break;
-            }
-            let kind = match plain {
-                '+' => Kind::Plus,
-                '-' => Kind::Minus,
-                '(' => Kind::Open(Shape::End(End::Round)),
-                ')' => Kind::Close(Shape::End(End::Round)),
-                'n' => Kind::Word("n"),
-                'i' => Kind::Word("i"),
-                'x' => Kind::Word("x"),
-                'k' => Kind::Word("k"),
-                'm' => Kind::Word("m"),
-                digit => {
-                    let at = DIGITS.find(digit).unwrap_or(0);
-                    Kind::Number { text: DIGITS.get(at..=at).unwrap_or_default(), point: None }
-                }
-            };
-            self.push(kind, c.len_utf8());
-        }
-        self.push(Kind::Close(Shape::Group), 0);
     }
 }

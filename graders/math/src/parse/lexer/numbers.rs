@@ -1,5 +1,6 @@
 //! Digits: points, groups of three, powers of ten, the one-digit arguments of `\frac`.
 
+use super::super::call;
 use super::super::token::Kind;
 use super::{Commas, Lexer};
 
@@ -27,6 +28,10 @@ impl Lexer<'_> {
             let text = rest.get(..1).unwrap_or_default();
             self.push(Kind::Number { text, point: None }, 1);
             return;
+        }
+        if self.names_with_digits() {
+            // `x1` is x with an index.
+            self.push(Kind::Underscore, 0);
         }
         if let Some(len) = based(bytes) {
             return self.push(Kind::Number { text: rest.get(..len).unwrap_or_default(), point: None }, len);
@@ -57,19 +62,60 @@ impl Lexer<'_> {
         self.push(Kind::Number { text, point }, len);
     }
 
+    /// Whether the digits here are glued to a letter that no number stands before: `x1`, `C2H4`, `log2`, but not `3x10`.
+    fn names_with_digits(&self) -> bool {
+        let kind = |back: usize| {
+            self.tokens.len().checked_sub(back).and_then(|at| self.tokens.get(at)).map(|token| token.kind)
+        };
+        let glued = self.tokens.last().is_some_and(|token| token.end == self.at) && !self.spaced;
+        let Some(Kind::Word(word)) = kind(1).filter(|_| glued) else {
+            return false;
+        };
+        let named = word == "log" || call::is_run(word) || word.len() == 1 && !matches!(word, "e" | "i" | "d");
+        let counted = matches!(kind(2), Some(Kind::Number { .. })) && kind(3) != Some(Kind::Underscore);
+        let whole =
+            self.rest().find(|c: char| !c.is_ascii_digit()).is_none_or(|len| !self.rest()[len..].starts_with('.'));
+        named && !counted && whole && !matches!(kind(2), Some(Kind::Caret | Kind::Underscore))
+    }
+
     /// Length of the number that starts with `len` digits, its groups of three included.
     fn grouped(&mut self, rest: &str, len: usize) -> usize {
         const SEPARATORS: &[&str] = &[
-            "{,}", "{, }", " {, }", " {,} ", ",\\!", "\\!,", "{,\\!}", "\\,", "\\;", "\\ ", "\u{a0}", "\u{202f}",
-            "\u{2009}", ",", " ",
+            "{,}",
+            "{, }",
+            " {, }",
+            " {,} ",
+            ",\\!",
+            "\\!,",
+            "{,\\!}",
+            "{\\,}",
+            "\\text{,}",
+            "\\,",
+            "\\;",
+            "\\ ",
+            "~",
+            "'",
+            "’",
+            "\u{a0}",
+            "\u{202f}",
+            "\u{2009}",
+            ",",
+            " ",
         ];
         let next = rest.as_bytes().get(len);
-        if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ') || !next.is_ascii()) {
+        if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ' | b'~' | b'\'') || !next.is_ascii()) {
             return len;
         }
         for separator in SEPARATORS {
             let plain = *separator == ",";
-            if plain && (self.commas != Commas::Thousands || self.bracket_depth > 0) {
+            // Nobody writes 5 as `005`: such digits are the thousands of a number.
+            let zeros = rest.get(len..).is_some_and(|tail| {
+                tail.starts_with(",0") && tail.bytes().skip(1).take(4).take_while(u8::is_ascii_digit).count() == 3
+            });
+            if plain
+                && (self.commas == Commas::Decimal
+                    || (self.commas == Commas::Separate || self.bracket_depth > 0) && !zeros)
+            {
                 continue;
             }
             let mut end = len;
