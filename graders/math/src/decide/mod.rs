@@ -7,7 +7,9 @@ pub(crate) mod approach;
 pub(crate) mod collection;
 pub(crate) mod evaluate;
 pub(crate) mod measured;
+pub(crate) mod points;
 pub(crate) mod real_set;
+pub(crate) mod rename;
 pub(crate) mod rule;
 pub(crate) mod scalar;
 pub(crate) mod separation;
@@ -259,7 +261,7 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
 fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
         let equal = cx.values(gold, answer)?;
-        let renamed = if equal { None } else { scalar::with_constant_of(gold, answer) };
+        let renamed = if equal { None } else { rename::with_constant_of(gold, answer) };
         return match renamed {
             Some(answer) => cx.values(gold, &answer),
             None => Ok(equal),

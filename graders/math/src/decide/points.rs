@@ -1,0 +1,174 @@
+//! The points at which functions are compared: which, and in what order.
+//!
+//! Points are drawn from a seed that depends on what is compared, so that a comparison always sees the same ones. They are small,
+//! below one, large, negative and of mixed signs, and as large as the numbers in the functions: `|x - 100|` and `100 - x` differ
+//! only beyond 100.
+
+use num_bigint::BigInt;
+
+use super::evaluate::{Point, hash};
+use crate::number::Rational;
+use crate::number::residue::mix;
+use crate::tree::{Binder, Expr, Function};
+
+/// Most different sizes of numbers that points are made for.
+const MAX_SIZES: usize = 3;
+
+/// Largest number a size is taken from, in bits.
+const MAX_SIZE_BITS: u64 = 256;
+
+/// Values for symbols that stand for whole numbers, even and odd, with and without small factors.
+const WHOLE: [i64; 10] = [6, 5, 12, 7, 4, 9, 10, 15, 8, 3];
+
+/// The symbols of two expressions, and the sizes of the numbers in them.
+pub(crate) struct Points<'a> {
+    /// Sorted, each with whether it stands for whole numbers.
+    symbols: Vec<(&'a str, bool)>,
+    sizes: Vec<Rational>,
+    seed: u64,
+    complex: bool,
+}
+
+impl<'a> Points<'a> {
+    pub(crate) fn of(a: &'a Expr, b: &'a Expr, seed: u64, complex: bool) -> Self {
+        let mut symbols = Vec::new();
+        let mut sizes = Vec::new();
+        for side in [a, b] {
+            collect(side, false, &mut symbols);
+            collect_sizes(side, &mut sizes);
+        }
+        symbols.sort_unstable();
+        sizes.truncate(MAX_SIZES);
+        Self { symbols, sizes, seed, complex }
+    }
+
+    /// The symbols, each with whether it stands for whole numbers.
+    pub(crate) fn symbols(&self) -> &[(&'a str, bool)] {
+        &self.symbols
+    }
+
+    /// How many points see every size in every direction.
+    pub(crate) fn rounds(&self) -> usize {
+        self.symbols.len().min(2) + 4 + 3 * self.sizes.len()
+    }
+
+    /// The point of a round.
+    pub(crate) fn at(&self, round: u64, prec: u64) -> Point<'a> {
+        let values = self.symbols.iter().enumerate().map(|(at, (name, whole))| {
+            let value = if *whole { self.whole(at, round) } else { self.real(at, name, round) };
+            (*name, value)
+        });
+        Point { values: values.collect(), complex: self.complex, prec, seed: mix(self.seed ^ round) }
+    }
+
+    fn whole(&self, at: usize, round: u64) -> Rational {
+        let place = usize::try_from(round).unwrap_or(0) + 3 * at;
+        let lap = i64::try_from(place / WHOLE.len()).unwrap_or(0);
+        Rational::small(WHOLE.get(place % WHOLE.len()).copied().unwrap_or(1) + lap)
+    }
+
+    fn real(&self, at: usize, name: &str, round: u64) -> Rational {
+        let bits = mix(hash(name) ^ mix(self.seed ^ round));
+        let share = Rational::new(BigInt::from(bits >> 24 | 1), BigInt::from(1u64 << 40));
+        let share = share.unwrap_or_else(|| Rational::ratio(1, 3));
+        // The first round is plain, the next ones look at the sizes, the rest go round and round.
+        let sized = usize::try_from(round).ok().and_then(|round| round.checked_sub(1));
+        let size = sized.and_then(|sized| Some((self.sizes.get(sized / 3)?, sized % 3)));
+        let odd = at % 2 == 1;
+        let (scale, shift, negative) = match size {
+            Some((size, 0)) => (size.mul(&Rational::small(2)), 0, false),
+            Some((size, 1)) => (size.mul(&Rational::small(2)), 0, true),
+            Some((size, _)) => (size.mul(&Rational::small(40)), 0, odd),
+            None => {
+                let later = round.saturating_sub(3 * u64::try_from(self.sizes.len()).unwrap_or(0));
+                let (scale, shift, negative) = match later % 6 {
+                    0 => (2, 1, false),
+                    1 => (2, 0, odd),
+                    2 => (18, 2, false),
+                    3 => (5, 0, true),
+                    4 => (1, 0, !odd),
+                    _ => (3, 0, bits & 1 == 1),
+                };
+                (Some(Rational::small(scale)), shift, negative)
+            }
+        };
+        let value = scale
+            .and_then(|scale| share.mul(&scale))
+            .and_then(|value| value.add(&Rational::small(shift)))
+            .unwrap_or(share);
+        if negative && !self.complex { value.neg() } else { value }
+    }
+}
+
+/// The free symbols of an expression, each with whether it stands for whole numbers.
+fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
+    match expr {
+        Expr::Symbol(name) => match found.iter_mut().find(|(own, _)| **own == **name) {
+            Some((_, was)) => *was |= whole,
+            None => found.push((name, whole)),
+        },
+        Expr::Power(pair) => {
+            let negative = matches!(&pair.0, Expr::Number(base) if base.is_negative());
+            collect(&pair.0, whole, found);
+            collect(&pair.1, whole || negative, found);
+        }
+        Expr::Call(
+            Function::Factorial
+            | Function::DoubleFactorial
+            | Function::Binomial
+            | Function::Gcd
+            | Function::Lcm
+            | Function::Mod,
+            items,
+        ) => {
+            for item in items {
+                collect(item, true, found);
+            }
+        }
+        Expr::Bound(binder, name, parts) => {
+            let bound_before = found.iter().any(|(own, _)| **own == **name);
+            let counts = matches!(binder, Binder::Sum | Binder::Product);
+            for (at, part) in parts.iter().enumerate() {
+                collect(part, counts && at < 2, found);
+            }
+            if !bound_before {
+                found.retain(|(own, _)| **own != **name);
+            }
+        }
+        other => {
+            for child in other.children() {
+                collect(child, whole, found);
+            }
+        }
+    }
+}
+
+/// Sizes of the numbers that stand in an expression, exponents apart: those that differ from one by more than a factor of four.
+fn collect_sizes(expr: &Expr, found: &mut Vec<Rational>) {
+    match expr {
+        Expr::Number(value) if !value.is_zero() && value.bits() <= MAX_SIZE_BITS && found.len() < 64 => {
+            let size = value.abs();
+            let size = if size.less(&Rational::small(1)) == Some(true) { size.recip() } else { Some(size) };
+            if let Some(size) = size
+                && Rational::small(4).less(&size) == Some(true)
+                && !found.contains(&size)
+            {
+                found.push(size);
+            }
+        }
+        Expr::Power(pair) => {
+            collect_sizes(&pair.0, found);
+            // In `10^12` the power is the number, in `2^(n+100)` the exponent has sizes of its own.
+            if let (Expr::Number(base), Expr::Number(exponent)) = (&pair.0, &pair.1) {
+                found.extend(exponent.to_i64().and_then(|exponent| base.pow(exponent, MAX_SIZE_BITS)));
+            } else if !matches!(pair.1, Expr::Number(_)) {
+                collect_sizes(&pair.1, found);
+            }
+        }
+        other => {
+            for child in other.children() {
+                collect_sizes(child, found);
+            }
+        }
+    }
+}
