@@ -70,14 +70,17 @@ impl<'a> Points<'a> {
     fn real(&self, at: usize, name: &str, round: u64) -> Rational {
         let bits = mix(hash(name) ^ mix(self.seed ^ round));
         let share = Rational::new(BigInt::from(bits >> 24 | 1), BigInt::from(1u64 << 40));
-        let share = share.unwrap_or_else(|| Rational::ratio(1, 3));
+        let mut share = share.unwrap_or_else(|| Rational::ratio(1, 3));
         // The first round is plain, the next ones look at the sizes, the rest go round and round.
         let sized = usize::try_from(round).ok().and_then(|round| round.checked_sub(1));
         let size = sized.and_then(|sized| Some((self.sizes.get(sized / 3)?, sized % 3)));
         let odd = at % 2 == 1;
         let (scale, shift, negative) = match size {
-            Some((size, 0)) => (size.mul(&Rational::small(2)), 0, false),
-            Some((size, 1)) => (size.mul(&Rational::small(2)), 0, true),
+            // Between a size and twice it, on either side, and far beyond.
+            Some((size, way @ (0 | 1))) => {
+                share = share.add(&Rational::small(1)).unwrap_or(share);
+                (Some(size.clone()), 0, way == 1)
+            }
             Some((size, _)) => (size.mul(&Rational::small(40)), 0, odd),
             None => {
                 let later = round.saturating_sub(3 * u64::try_from(self.sizes.len()).unwrap_or(0));

@@ -72,6 +72,22 @@ pub(crate) fn items<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> 
     Ok((rest.back_to(input), items))
 }
 
+/// The arguments of a name, after a bar those of its condition: whether there was one.
+pub(crate) fn conditional<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Vec<Expr>, bool)> {
+    let Some(Kind::Open(shape)) = input.first() else {
+        return unread();
+    };
+    let (mut rest, mut items) = listed(deeper(input.skip(1), true)?)?;
+    let given = rest.first() == Some(Kind::Bar);
+    if given {
+        let (after, conditions) = listed(deeper(rest.skip(1), false)?)?;
+        rest = after;
+        items.extend(conditions);
+    }
+    let (rest, ()) = expect(rest, Kind::Close(shape))?;
+    Ok((rest.back_to(input), (items, given)))
+}
+
 fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
     let reversed = matches!(input.first(), Some(Kind::Close(_)));
     let inside = deeper(input.skip(1), false)?;

@@ -21,9 +21,91 @@ pub(crate) fn applies(name: &str) -> bool {
     matches!(letter, "f" | "g" | "h" | "F" | "G" | "H" | "phi" | "psi") || name.ends_with('\'')
 }
 
+/// Whether the bracket after a letter that is usually none makes it a function, a probability or a point: `P(3)`, `x(t)`,
+/// `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
+fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
+    const LONGEST: usize = 24;
+    if input.spaced() {
+        return false;
+    }
+    let capital = letter.bytes().all(|byte| byte.is_ascii_uppercase());
+    let close = Some(Kind::Close(Shape::End(End::Round)));
+    if input.kind(2) == close {
+        return match input.kind(1) {
+            Some(Kind::Number { .. }) => capital,
+            Some(Kind::Word(argument)) if argument.len() == 1 => {
+                capital
+                    || matches!((letter, argument), ("x" | "y" | "z" | "u" | "v" | "r" | "s" | "p" | "q" | "w", "t"))
+                    || matches!(
+                        (letter, argument),
+                        ("y" | "u" | "v" | "p" | "q" | "r" | "s" | "w", "x") | ("a" | "b", "n")
+                    )
+            }
+            _ => false,
+        };
+    }
+    let mut depth = 0usize;
+    let mut divided = false;
+    for at in 1..LONGEST {
+        match input.kind(at) {
+            Some(Kind::Open(_)) => depth += 1,
+            Some(Kind::Close(_)) if depth == 0 => return capital && divided,
+            Some(Kind::Close(_)) => depth -= 1,
+            Some(Kind::Comma | Kind::Command("cup" | "cap")) if depth == 0 => divided = true,
+            Some(Kind::Bar) if depth == 0 => divided |= matches!(letter, "P" | "E"),
+            None => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The number of choices, or of arrangements, of k out of n.
+pub(crate) fn choices(letter: &str, n: Expr, k: Expr) -> Option<Expr> {
+    match letter {
+        "C" => Some(Expr::Call(Function::Binomial, vec![n, k])),
+        "P" | "A" => {
+            let factorial = |of: Expr| Expr::Call(Function::Factorial, vec![of]);
+            let rest = Expr::Sum(vec![n.clone(), k.neg()]);
+            Some(Expr::quotient(factorial(n), factorial(rest)))
+        }
+        _ => None,
+    }
+}
+
+/// `C_3` or `P_3` after a script that says out of how many.
+pub(crate) fn choosing<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+    let (rest, n) = exponent(input.skip(1))?;
+    match chosen_of(rest, Some(&n)) {
+        Some((rest, chosen)) => Ok((rest, chosen)),
+        None => unread(),
+    }
+}
+
+/// `C_3` or `C3` after what is chosen from.
+pub(crate) fn chosen_of<'t, 'a>(input: Tokens<'t, 'a>, from: Option<&Expr>) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let Some(Kind::Word(letter @ ("C" | "P"))) = input.first() else {
+        return None;
+    };
+    let (rest, k) = match input.kind(1)? {
+        Kind::Underscore => exponent(input.skip(2)).ok()?,
+        Kind::Number { text, point } if !input.skip(1).spaced() => {
+            (input.skip(2), super::literal::number(text, point)?)
+        }
+        _ => return None,
+    };
+    choices(letter, from?.clone(), k).map(|chosen| (rest, chosen))
+}
+
 /// `name(…)`, the bracket being next.
 pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
-    let (rest, arguments) = bracket::items(input)?;
+    let (rest, (arguments, given)) = if name == "P" || name == "E" {
+        bracket::conditional(input)?
+    } else {
+        let (rest, arguments) = bracket::items(input)?;
+        (rest, (arguments, false))
+    };
+    let name = if given { format!("{name} given") } else { name.to_owned() };
     Ok((rest, Expr::Apply(name.into(), arguments)))
 }
 
@@ -31,12 +113,14 @@ pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a>
 pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     if word.len() == 1 {
-        if rest.first() == Some(ROUND) && applies(word) {
+        if rest.first() == Some(ROUND) && (applies(word) || names_application(rest, word)) {
             return apply(rest, word);
         }
         return Ok((rest, letter_value(word)));
     }
-    if let Some(name) = names::function_name(word).or(match word {
+    // `ch` and `sh` are functions where something follows that they could be of.
+    let alone = matches!(word, "ch" | "sh") && !begins_factor(rest);
+    if let Some(name) = names::function_name(word).filter(|_| !alone).or(match word {
         "sqrt" | "cbrt" => Some(word),
         _ => None,
     }) {
@@ -143,6 +227,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         "lim" => binder::limit(rest),
         "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc" | "wideparen" => {
             let (rest, inner) = argument(rest)?;
+            let inner = letter_of(inner);
             match inner {
                 Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("{name}{{{symbol}}}").into()))),
                 Expr::Product(_) | Expr::Number(_) => Ok((rest, Expr::Apply(name.into(), vec![inner]))),
@@ -152,6 +237,7 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         }
         "vec" | "overrightarrow" => {
             let (rest, inner) = argument(rest)?;
+            let inner = letter_of(inner);
             match inner {
                 Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("vec{{{symbol}}}").into()))),
                 Expr::Product(_) => Ok((rest, Expr::Apply("vec".into(), vec![inner]))),
@@ -177,6 +263,13 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         "forall" | "exists" => unread(),
         "neg" => unread(),
         _ => {
+            // `\Delta x` is one name.
+            if matches!(name, "Delta" | "nabla" | "partial")
+                && let Some(Kind::Word(letter)) = rest.first()
+                && letter.len() == 1
+            {
+                return Ok((rest.skip(1), Expr::Symbol(format!("{name} {letter}").into())));
+            }
             if let Some(value) = names::value(name) {
                 if let Expr::Symbol(symbol) = &value
                     && rest.first() == Some(ROUND)
@@ -191,6 +284,15 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
             }
             Ok((rest, Expr::Symbol(format!("\\{name}").into())))
         }
+    }
+}
+
+/// A letter under a hat or an arrow is a letter, `e` and `i` too.
+fn letter_of(inner: Expr) -> Expr {
+    match inner {
+        Expr::Constant(Constant::E) => Expr::symbol("e"),
+        Expr::Constant(Constant::I) => Expr::symbol("i"),
+        other => other,
     }
 }
 
@@ -267,6 +369,10 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
     let one = arguments.len() == 1;
     let inner = |arguments: &mut Vec<Expr>| arguments.pop().unwrap_or(Expr::Ellipsis);
     Ok(match name {
+        "cis" if one => {
+            let angle = Expr::Product(vec![Expr::Constant(Constant::I), inner(&mut arguments)]);
+            Expr::power(Expr::Constant(Constant::E), angle)
+        }
         "exp" if one => Expr::power(Expr::Constant(Constant::E), inner(&mut arguments)),
         "log" | "lg" if one => {
             arguments.push(Expr::int(10));

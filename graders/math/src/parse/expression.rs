@@ -372,6 +372,17 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                     bare_number = false;
                     continue;
                 }
+                // `10C3`
+                if bare_number
+                    && !rest.spaced()
+                    && let Some((after, chosen)) = call::chosen_of(rest, factors.last())
+                {
+                    factors.pop();
+                    factors.push(chosen);
+                    rest = after;
+                    bare_number = false;
+                    continue;
+                }
                 let (after, next) = factor(rest)?;
                 let number = matches!(next, Expr::Number(_)) && is_plain_number(rest, after);
                 if number && bare_number {
@@ -484,6 +495,8 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
         Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
         Kind::Ellipsis => Ok((input.skip(1), Expr::Ellipsis)),
+        // `_{10}C_3` and `^{10}P_3`
+        Kind::Underscore | Kind::Caret => call::choosing(input),
         Kind::Open(_) | Kind::Bar | Kind::Close(Shape::End(End::Square)) => bracket::bracket(input),
         Kind::Currency(sign) => {
             let (rest, value) = signed_factor(deeper(input.skip(1), input.bars)?)?;

@@ -85,14 +85,27 @@ fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
     (expr, lexed.joined_by_comma)
 }
 
-/// Whether the only comma stands between digits and could be a decimal point: `1000,99`, `0,5`.
+/// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`, or all of them where semicolons
+/// separate.
 fn has_decimal_comma(text: &str) -> bool {
-    let Some((before, after)) = text.split_once(',') else {
+    let mut commas = text.match_indices(',').map(|(at, _)| text.split_at(at));
+    if text.contains(';') {
+        let pointed = |(before, after): (&str, &str)| {
+            before.ends_with(|c: char| c.is_ascii_digit())
+                && after.get(1..2).is_some_and(|next| next.bytes().all(|b| b.is_ascii_digit()))
+        };
+        return text.contains(',') && !text.contains('.') && text.len() < 4_000 && commas.all(pointed);
+    }
+    let (Some((before, after)), None) = (commas.next(), commas.next()) else {
         return false;
     };
-    if after.contains(',') || text.contains(['.', '(', '[', '{']) {
+    // Braces separate nothing where they are arguments.
+    let count = |brace: u8| before.bytes().filter(|byte| *byte == brace).count();
+    let inside = count(b'{') > count(b'}');
+    if text.contains(['.', '(', '[']) || inside && !before.contains("\\frac") || text.contains("\\{") {
         return false;
     }
+    let after = after.get(1..).unwrap_or_default();
     let places = after.bytes().take_while(u8::is_ascii_digit).count();
     // `-3,0` is a list: nobody would write the number -3 so.
     let is_fraction = after.bytes().take(places).any(|digit| digit != b'0');

@@ -112,6 +112,8 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
 
         "not" => is(Command("not")),
         "bmod" | "mod" => is(Command("mod")),
+        "imath" => is(Kind::Styled("i")),
+        "jmath" => is(Kind::Styled("j")),
         "exponentialE" => is(Kind::Styled("e")),
         "imaginaryI" | "imaginaryJ" => is(Kind::Styled("i")),
         "pmod" | "pod" => is(Command("pmod")),
@@ -222,7 +224,7 @@ pub(crate) fn function_name(name: &str) -> Option<&'static str> {
     const USUAL: &[&str] = &[
         "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "sinh", "cosh", "tanh",
         "arsinh", "arcosh", "artanh", "ln", "log", "lg", "exp", "gcd", "lcm", "min", "max", "floor", "ceil", "det",
-        "sgn", "abs", "arg", "coth", "sech", "csch",
+        "sgn", "abs", "arg", "coth", "sech", "csch", "cis", "re", "im",
     ];
     let name = match name {
         "tg" => "tan",
@@ -240,6 +242,9 @@ pub(crate) fn function_name(name: &str) -> Option<&'static str> {
         "ceiling" => "ceil",
         "sign" => "sgn",
         "Arg" => "arg",
+        "Re" => "re",
+        "Im" => "im",
+        "re" | "im" => return None,
         other => other,
     };
     USUAL.iter().find(|usual| **usual == name).copied()

@@ -73,10 +73,11 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
         return unread();
     }
     if let Expr::Apply(name, parts) = &base
-        && &**name == "C_"
-        && let [top] = parts.as_slice()
+        && let Some(letter) = name.strip_suffix('_')
+        && let [from] = parts.as_slice()
+        && let Some(chosen) = call::choices(letter, from.clone(), exponent.clone())
     {
-        return Ok((rest, Expr::Call(Function::Binomial, vec![top.clone(), exponent])));
+        return Ok((rest, chosen));
     }
     Ok((rest, Expr::power(base, exponent)))
 }
@@ -162,9 +163,9 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
                 None => unread(),
             }
         }
-        Expr::Symbol(name) if &*name == "C" && is_binomial(input) => {
-            let (rest, top) = call::argument(input.skip(1))?;
-            Ok((rest, Expr::Apply("C_".into(), vec![top])))
+        Expr::Symbol(name) if matches!(&*name, "C" | "A" | "P") && is_binomial(input, &name) => {
+            let (rest, from) = call::argument(input.skip(1))?;
+            Ok((rest, Expr::Apply(format!("{name}_").into(), vec![from])))
         }
         Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {
             let (rest, text) = subscript_text(input.skip(1))?;
@@ -194,10 +195,11 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
     }
 }
 
-/// `C_n^k`: a subscript with a superscript after it, both of them numbers or single letters.
-fn is_binomial(input: Tokens<'_, '_>) -> bool {
+/// `C_n^k`: a subscript with a superscript after it, both of them numbers or, for choices, single letters.
+fn is_binomial(input: Tokens<'_, '_>, name: &str) -> bool {
     let simple = |kind: Option<Kind<'_>>| {
-        matches!(kind, Some(Kind::Number { .. })) || matches!(kind, Some(Kind::Word(word)) if word.len() == 1)
+        matches!(kind, Some(Kind::Number { .. }))
+            || name == "C" && matches!(kind, Some(Kind::Word(word)) if word.len() == 1)
     };
     let mut at = 1;
     for after in [Kind::Caret, Kind::Caret] {

@@ -42,6 +42,10 @@ impl Lexer<'_> {
         if (1..=3).contains(&len) && bytes.first() != Some(&b'0') {
             len = self.grouped(rest, len);
         }
+        if let Some((whole, all)) = continental(bytes) {
+            let point = (whole < all).then_some(whole);
+            return self.push(Kind::Number { text: rest.get(..all).unwrap_or_default(), point }, all);
+        }
         let mut point = None;
         let is_point = bytes.get(len) == Some(&b'.') || bytes.get(len) == Some(&b',') && self.commas == Commas::Decimal;
         let fraction = digits(len + 1);
@@ -160,4 +164,22 @@ fn based(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.iter().skip(2).take_while(|byte| char::from(**byte).is_digit(base)).count();
     let ends = !bytes.get(2 + digits).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
     (digits > 0 && ends).then_some(2 + digits)
+}
+
+/// Length of a number whose thousands are set off by points, as in `1.234.567` or `12.345,67`: of its whole part, and of all.
+fn continental(bytes: &[u8]) -> Option<(usize, usize)> {
+    let digits = |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut whole = digits(0);
+    if !(1..=3).contains(&whole) || bytes.first() == Some(&b'0') {
+        return None;
+    }
+    let mut groups = 0;
+    while bytes.get(whole) == Some(&b'.') && digits(whole + 1) == 3 {
+        whole += 4;
+        groups += 1;
+    }
+    let places = if bytes.get(whole) == Some(&b',') { digits(whole + 1) } else { 0 };
+    let all = if places > 0 && places != 3 { whole + 1 + places } else { whole };
+    let ends = !matches!(bytes.get(all), Some(b'.' | b',') if bytes.get(all + 1).is_some_and(u8::is_ascii_digit));
+    (ends && (groups > 1 || groups == 1 && all > whole)).then_some((whole, all))
 }
