@@ -84,7 +84,10 @@ impl Percents {
 fn plain(text: &str) -> Cow<'_, str> {
     // No stop is taken from the front: `.5` is not `5`.
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '$');
-    let text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '$' | '.'));
+    let end = |c: char| c.is_whitespace() || c == '$';
+    let text = text.trim_end_matches(end);
+    // A full stop ends a sentence, three of them go on.
+    let text = if text.ends_with("..") { text } else { text.strip_suffix('.').unwrap_or(text).trim_end_matches(end) };
     if text.contains("\\left") || text.contains("\\right") {
         let sized = |text: &str, command: &str| {
             let mut kept = String::with_capacity(text.len());

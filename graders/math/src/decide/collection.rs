@@ -45,6 +45,10 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             if items.len() == 2 && (*open == End::Square || *close == End::Square) {
                 return sets(gold, answer, cx);
             }
+            // `x = 1, x = 2` are values of one name, which no point has.
+            if labels_of(other) == Labels::One {
+                return Ok(false);
+            }
             let other = unlabelled(other);
             let equal =
                 if matches!(gold, Expr::List(_)) { ordered(&other, items, cx)? } else { ordered(items, &other, cx)? };

@@ -6,6 +6,7 @@
 pub(crate) mod approach;
 pub(crate) mod collection;
 pub(crate) mod evaluate;
+pub(crate) mod family;
 pub(crate) mod measured;
 pub(crate) mod points;
 pub(crate) mod real_set;
@@ -15,6 +16,7 @@ pub(crate) mod scalar;
 pub(crate) mod separation;
 pub(crate) mod statement;
 pub(crate) mod tolerance;
+pub(crate) mod vectors;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -79,6 +81,10 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     let all =
         |items: &[Expr]| -> Result<Vec<Expr>, Exhausted> { items.iter().map(|item| normal_inside(item, cx)).collect() };
     Ok(match expr {
+        // `(x, y) = (1, 2)`
+        Expr::Chain(sides, relations) if let Some(pairs) = statement::pairwise(sides, relations) => {
+            return normal_inside(&pairs, cx);
+        }
         Expr::Chain(sides, relations) => {
             if let Some(congruence) = statement::congruence(sides, relations) {
                 return normal_inside(&congruence, cx);
@@ -141,6 +147,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         cx.by(Rule::SameTree);
         return Ok(true);
     }
+    if let (Some(a), Some(b)) = (family::of(gold), family::of(answer)) {
+        return family::same(&a, &b, cx);
+    }
     match (gold, answer) {
         (Expr::Where(a, a_text), Expr::Where(b, b_text)) => {
             // Two different conditions make two different statements.
@@ -150,11 +159,26 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             }
             same(a, b, cx)
         }
-        (Expr::Where(inner, _), other) => same(inner, other, cx),
-        (other, Expr::Where(inner, _)) => same(other, inner, cx),
+        (Expr::Where(inner, condition), other) | (other, Expr::Where(inner, condition)) => {
+            if restricts(condition, inner) {
+                cx.by(Rule::Text);
+                return Ok(false);
+            }
+            if matches!(gold, Expr::Where(..)) { same(inner, other, cx) } else { same(other, inner, cx) }
+        }
         (Expr::Chain(..), _) | (_, Expr::Chain(..)) => statements(gold, answer, cx),
         _ => things(gold, answer, cx),
     }
+}
+
+/// Whether a condition says for which values of its own variables a value holds: `n + 1 if n is even` is not `n + 1`. That a
+/// parameter is whole or real, or not zero, goes without saying.
+fn restricts(condition: &str, value: &Expr) -> bool {
+    let harmless = ["In Integers", "In Reals", "NotEqual", "integer", "real", "constant", "arbitrary"];
+    let mentioned = |name: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+    !harmless.iter().any(|words| condition.contains(words))
+        && value.any(&|part| matches!(part, Expr::Symbol(name) if mentioned(name)))
+        && !matches!(value, Expr::Chain(..))
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved> {
@@ -243,10 +267,7 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
         cx.by(Rule::Chain);
         return Ok(true);
     }
-    let backwards = a_relations
-        .iter()
-        .zip(b_relations.iter().rev())
-        .all(|(a, b)| *a == b.reversed() && *a != Relation::In && *a != Relation::Maps);
+    let backwards = a_relations.iter().zip(b_relations.iter().rev()).all(|(a, b)| a.turns() && *a == b.reversed());
     if backwards {
         let turned: Vec<Expr> = b.iter().rev().cloned().collect();
         let equal = collection::ordered(a, &turned, cx)?;
@@ -257,15 +278,33 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     Ok(false)
 }
 
+/// Two values, then two values whose names are read otherwise.
+fn values(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if cx.values(gold, answer)? {
+        return Ok(true);
+    }
+    if let Some(answer) = rename::with_constant_of(gold, answer) {
+        return cx.values(gold, &fold(&answer, cx.budget)?);
+    }
+    let otherwise = |expr: &Expr, other: &Expr| {
+        rename::with_choices(expr)
+            .or_else(|| rename::with_runs_split(expr, other))
+            .map(|expr| fold(&expr, cx.budget))
+            .transpose()
+    };
+    match (otherwise(gold, answer)?, otherwise(answer, gold)?) {
+        (None, None) => Ok(false),
+        (a, b) => cx.values(a.as_ref().unwrap_or(gold), b.as_ref().unwrap_or(answer)),
+    }
+}
+
 /// Neither side is a chain.
 fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if real_set::is_scalar(gold) && real_set::is_scalar(answer) {
-        let equal = cx.values(gold, answer)?;
-        let renamed = if equal { None } else { rename::with_constant_of(gold, answer) };
-        return match renamed {
-            Some(answer) => cx.values(gold, &answer),
-            None => Ok(equal),
-        };
+        return values(gold, answer, cx);
+    }
+    if let Some(equal) = vectors::same(gold, answer, cx)? {
+        return Ok(equal);
     }
     if let Some(equal) = measured::same(gold, answer, cx)? {
         return Ok(equal);

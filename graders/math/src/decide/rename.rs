@@ -21,3 +21,49 @@ pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
     (own != other && absent(gold, &other) && absent(answer, &own))
         .then(|| answer.substitute(&other, &Expr::symbol(&own)))
 }
+
+/// An expression whose runs of capitals that the other side does not know are products: `MR²` beside `M R²`.
+pub(crate) fn with_runs_split(expr: &Expr, other: &Expr) -> Option<Expr> {
+    let known = |name: &str| other.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
+    let is_run = |name: &str| {
+        (2..=4).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_uppercase()) && !known(name)
+    };
+    if !expr.any(&|part| matches!(part, Expr::Symbol(name) if is_run(name))) {
+        return None;
+    }
+    fn split(expr: &Expr, is_run: &dyn Fn(&str) -> bool) -> Expr {
+        let factors =
+            |name: &str| (0..name.len()).filter_map(|at| name.get(at..=at)).map(Expr::symbol).collect::<Vec<_>>();
+        match expr {
+            Expr::Symbol(name) if is_run(name) => Expr::Product(factors(name)),
+            // The power is the last one's.
+            Expr::Power(pair) => match &pair.0 {
+                Expr::Symbol(name) if is_run(name) => {
+                    let mut factors = factors(name);
+                    if let Some(last) = factors.pop() {
+                        factors.push(Expr::power(last, pair.1.clone()));
+                    }
+                    Expr::Product(factors)
+                }
+                base => Expr::power(split(base, is_run), split(&pair.1, is_run)),
+            },
+            other => other.map_children(&mut |child| split(child, is_run)),
+        }
+    }
+    Some(split(expr, &is_run))
+}
+
+/// An expression in which `C(n, k)` and `P(n, k)` are numbers of choices and arrangements.
+pub(crate) fn with_choices(expr: &Expr) -> Option<Expr> {
+    let chosen = |expr: &Expr| match expr {
+        Expr::Apply(letter, items) => match items.as_slice() {
+            [n, k] => crate::parse::choices(letter, n.clone(), k.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    fn replaced(expr: &Expr, chosen: &dyn Fn(&Expr) -> Option<Expr>) -> Expr {
+        chosen(expr).unwrap_or_else(|| expr.map_children(&mut |child| replaced(child, chosen)))
+    }
+    expr.any(&|part| chosen(part).is_some()).then(|| replaced(expr, &chosen))
+}

@@ -28,6 +28,8 @@ pub enum Rule {
     Equation,
     /// A value against a solved equation.
     Solved,
+    /// Values of a parameter that runs through a set.
+    Family,
     /// Ordered components one by one.
     Tuple,
     /// Components in any order.
@@ -77,6 +79,7 @@ impl Rule {
             Self::Sampled => "sampled",
             Self::Equation => "equation",
             Self::Solved => "solved",
+            Self::Family => "family",
             Self::Tuple => "tuple",
             Self::Unordered => "unordered",
             Self::Matrix => "matrix",

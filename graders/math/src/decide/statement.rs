@@ -6,7 +6,7 @@ use super::evaluate::{NoValue, Point, ball};
 use super::{Context, approach, scalar};
 use crate::budget::Exhausted;
 use crate::normal::fold;
-use crate::tree::{Constant, Expr, Function, Relation};
+use crate::tree::{Constant, End, Expr, Function, Relation};
 
 /// A value with the names it is given.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,10 @@ pub(crate) struct Solved {
 /// Whether an expression names a quantity: a symbol, a function's value, a segment, a ratio or tuple of those, a sum or limit
 /// that is not computed. `xy` and `x^2` are no names.
 pub(crate) fn is_name(expr: &Expr) -> bool {
-    let segment = |expr: &Expr| matches!(expr, Expr::Symbol(name) if name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains(' '));
+    let segment = |expr: &Expr| {
+        matches!(expr, Expr::Symbol(name)
+            if name.starts_with(|c: char| c.is_ascii_uppercase()) || name.contains(' ') || name.starts_with("vec{"))
+    };
     match expr {
         Expr::Symbol(_) | Expr::Apply(..) | Expr::Word(_) | Expr::Text(_) => true,
         Expr::Bound(..) => !is_constant(expr),
@@ -172,6 +175,18 @@ pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr>
     Some(Expr::Chain(vec![subject.clone(), class], vec![Relation::Congruent]))
 }
 
+/// An equation of two tuples of names and values as one equation for each: `(x, y) = (1, 2)`.
+pub(crate) fn pairwise(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
+    let ([Expr::Bracket(End::Round, names, End::Round), Expr::Bracket(_, values, _)], [Relation::Equal]) =
+        (sides, relations)
+    else {
+        return None;
+    };
+    let named = names.iter().all(|name| matches!(name, Expr::Symbol(_)));
+    let one = |(name, value): (&Expr, &Expr)| Expr::Chain(vec![name.clone(), value.clone()], vec![Relation::Equal]);
+    (named && names.len() == values.len()).then(|| Expr::List(names.iter().zip(values).map(one).collect()))
+}
+
 /// `left - right` of an equation with two sides.
 fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
     let [left, right] = sides else {
@@ -205,6 +220,14 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             let mut value = b_value.clone();
             for (at, (a, b)) in a_items.iter().zip(b_items).enumerate() {
                 match (a, b) {
+                    // A name that already stands there would be captured.
+                    (Expr::Symbol(a), Expr::Symbol(b))
+                        if a != b
+                            && b_value.any(&|part| matches!(part, Expr::Symbol(own) if own == a))
+                            && !b_items.contains(&Expr::Symbol(a.clone())) =>
+                    {
+                        return None;
+                    }
                     (Expr::Symbol(_), Expr::Symbol(b)) => {
                         // Two steps, so that exchanged names do not meet.
                         value = value.substitute(b, &Expr::Symbol(format!("#{at}").into()));
@@ -224,6 +247,18 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             Some(b_value.clone())
         }
         (a, b) if a == b => Some(b_value.clone()),
+        // `a_n = 2n + 1` and `a_k = 2k + 1`
+        (Expr::Symbol(a), Expr::Symbol(b)) => {
+            let index = |name: &str| {
+                let (stem, index) = name.split_once("_{")?;
+                let index = index.strip_suffix('}')?;
+                (index.len() == 1 && index.bytes().all(|byte| byte.is_ascii_lowercase()))
+                    .then(|| (stem.to_owned(), index.to_owned()))
+            };
+            let ((a_stem, a_index), (b_stem, b_index)) = (index(a)?, index(b)?);
+            let taken = b_value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *a_index));
+            (a_stem == b_stem && !taken).then(|| b_value.substitute(&b_index, &Expr::symbol(&a_index)))
+        }
         _ => None,
     }
 }

@@ -25,7 +25,7 @@ use crate::tree::{End, Expr};
 use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
 
-pub(crate) use call::{hundredth, is_product, letters};
+pub(crate) use call::{choices, hundredth, is_product, letters};
 pub(crate) use literal::written_decimals;
 
 /// A plain decimal such as `1e-6` as an exact number.

@@ -102,13 +102,16 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
         "in" | "isin" => relation(Relation::In),
         "notin" => relation(Relation::NotIn),
         "subset" | "subseteq" | "subsetneq" | "subsetneqq" => relation(Relation::Subset),
+        "supset" | "supseteq" | "supsetneq" => relation(Relation::Superset),
+        "ni" | "owns" => relation(Relation::Contains),
         "to" | "rightarrow" | "mapsto" | "longrightarrow" | "longmapsto" => relation(Relation::Maps),
         "Rightarrow" | "implies" | "Longrightarrow" | "iff" | "Leftrightarrow" | "Longleftrightarrow" => {
             relation(Relation::Implies)
         }
         "perp" | "bot" => relation(Relation::Perpendicular),
         "parallel" => relation(Relation::Parallel),
-        "sim" | "cong" | "simeq" | "backsim" => relation(Relation::Similar),
+        "sim" | "simeq" | "backsim" => relation(Relation::Similar),
+        "cong" => relation(Relation::SameFigure),
 
         "not" => is(Command("not")),
         "bmod" | "mod" => is(Command("mod")),
@@ -328,7 +331,10 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
         '⇒' | '⇔' => Kind::Relation(Relation::Implies),
         '⊥' => Kind::Relation(Relation::Perpendicular),
         '∥' => Kind::Relation(Relation::Parallel),
-        '∼' | '≅' => Kind::Relation(Relation::Similar),
+        '∼' => Kind::Relation(Relation::Similar),
+        '≅' => Kind::Relation(Relation::SameFigure),
+        '⊃' | '⊇' => Kind::Relation(Relation::Superset),
+        '∋' => Kind::Relation(Relation::Contains),
         '∪' | '⋃' => Command("cup"),
         '∩' | '⋂' => Command("cap"),
         '∖' => Command("setminus"),

@@ -4,7 +4,7 @@ use super::call;
 use super::expression::{Parsed, atom, deeper, signed, signs, unread};
 use super::literal;
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::{Constant, End, Expr, Function, Name, Relation};
+use crate::tree::{Constant, End, Expr, Name, Relation};
 
 /// The minutes and seconds of an angle, if they follow its degrees.
 pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {

@@ -86,13 +86,17 @@ pub enum Relation {
     GreaterEqual,
     In,
     NotIn,
+    Contains,
     Subset,
+    Superset,
     Congruent,
     Maps,
     Implies,
     Perpendicular,
     Parallel,
     Similar,
+    /// Of figures: equal in shape and size.
+    SameFigure,
     Divides,
 }
 
@@ -105,8 +109,18 @@ impl Relation {
             Self::LessEqual => Self::GreaterEqual,
             Self::Greater => Self::Less,
             Self::GreaterEqual => Self::LessEqual,
+            Self::Subset => Self::Superset,
+            Self::Superset => Self::Subset,
+            Self::In => Self::Contains,
+            Self::Contains => Self::In,
             other => other,
         }
+    }
+
+    /// Whether it says the same from either side, or has a name from the other.
+    #[must_use]
+    pub fn turns(self) -> bool {
+        !matches!(self, Self::NotIn | Self::Maps | Self::Implies | Self::Divides)
     }
 
     /// Whether it orders its sides.

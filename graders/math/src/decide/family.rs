@@ -1,0 +1,187 @@
+//! Values with a parameter that runs through a set, as in `x = kπ, k ∈ ℤ` and `{2n | n ∈ ℤ}`. What the parameter is called says
+//! nothing, and over the integers neither does where it starts or in which direction it runs.
+
+use std::ops::Neg as _;
+
+use super::evaluate::{NoValue, Point, ball};
+use super::rule::Rule;
+use super::{Context, real_set, same as same_things, scalar, statement};
+use crate::budget::Exhausted;
+use crate::normal::fold;
+use crate::number::Rational;
+use crate::tree::{Expr, Function, NamedSet, Relation};
+
+/// A value for each member of a set.
+#[derive(Debug, Clone)]
+pub(crate) struct Family {
+    value: Expr,
+    parameter: Box<str>,
+    within: String,
+}
+
+/// The family an expression describes; `None` when it is none.
+pub(crate) fn of(expr: &Expr) -> Option<Family> {
+    match expr {
+        Expr::Where(inner, condition) => {
+            let (parameter, within) = membership(condition)?;
+            Some(Family { value: value_of(inner), parameter: parameter.into(), within })
+        }
+        Expr::SetBuilder(member, conditions) => {
+            let (value, condition) = match conditions.as_slice() {
+                [condition] => ((**member).clone(), condition),
+                // `{x | x = 2k, k ∈ ℤ}`
+                [Expr::Chain(sides, relations), condition]
+                    if relations == &[Relation::Equal] && sides.first() == Some(&**member) =>
+                {
+                    (sides.last()?.clone(), condition)
+                }
+                _ => return None,
+            };
+            match condition {
+                Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
+                    ([Expr::Symbol(parameter), set @ Expr::Named(_)], [Relation::In]) => {
+                        Some(Family { value, parameter: parameter.clone(), within: set.to_string() })
+                    }
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
+            ([Expr::Symbol(_), set @ Expr::SetBuilder(..)], [Relation::In]) => of(set),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a name is given: the family of `x = kπ` is that of `kπ`.
+fn value_of(inner: &Expr) -> Expr {
+    match inner {
+        Expr::Chain(sides, relations) => match statement::solved(sides, relations) {
+            Some(solved) if solved.names.len() == 1 => solved.value,
+            _ => inner.clone(),
+        },
+        Expr::List(items) => Expr::List(items.iter().map(value_of).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The parameter and its set, as a condition states them: `k In Integers`, `k is any integer`, `k In Z`.
+fn membership(condition: &str) -> Option<(&str, String)> {
+    let (parameter, rest) = condition.split_once(' ')?;
+    if parameter.is_empty() || !parameter.chars().all(|c| c.is_alphanumeric() || "_{}'".contains(c)) {
+        return None;
+    }
+    let named = |set: NamedSet| Some((parameter, Expr::Named(set).to_string()));
+    match rest.to_lowercase().as_str() {
+        "in integers"
+        | "in z"
+        | "is integer"
+        | "is any integer"
+        | "is some integer"
+        | "any integer"
+        | "integer"
+        | "is arbitrary integer"
+        | "is integers"
+        | "are integers" => named(NamedSet::Integers),
+        "in naturals" | "in n" | "is natural number" | "is positive integer" | "is any positive integer" => {
+            named(NamedSet::Naturals)
+        }
+        "in reals" | "in r" | "is real" | "is real number" | "is any real number" => named(NamedSet::Reals),
+        other => other.strip_prefix("in ").map(|_| (parameter, rest.trim_start_matches("In ").to_owned())),
+    }
+}
+
+impl Family {
+    /// The same family with another name for its parameter.
+    fn with_parameter(&self, name: &str) -> Option<Expr> {
+        if *self.parameter == *name {
+            return Some(self.value.clone());
+        }
+        let taken = self.value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
+        (!taken).then(|| self.value.substitute(&self.parameter, &Expr::symbol(name)))
+    }
+}
+
+/// Whether two families have the same values.
+pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    cx.by(Rule::Family);
+    if gold.within != answer.within {
+        return Ok(false);
+    }
+    let Some(renamed) = answer.with_parameter(&gold.parameter) else {
+        return Ok(false);
+    };
+    let answer_value = super::normal(&renamed, cx)?;
+    if same_things(&gold.value, &answer_value, cx)? {
+        cx.by(Rule::Family);
+        return Ok(true);
+    }
+    cx.by(Rule::Family);
+    if gold.within != Expr::Named(NamedSet::Integers).to_string() {
+        return Ok(false);
+    }
+    match (&gold.value, &answer_value) {
+        (Expr::List(a), Expr::List(b)) if a.len() == b.len() => {
+            let mut free: Vec<&Expr> = b.iter().collect();
+            for a in a {
+                let mut found = None;
+                for (at, b) in free.iter().enumerate() {
+                    if shifted(a, b, &gold.parameter, cx)? {
+                        found = Some(at);
+                        break;
+                    }
+                }
+                match found {
+                    Some(at) => drop(free.swap_remove(at)),
+                    None => return Ok(false),
+                }
+            }
+            Ok(true)
+        }
+        (a, b) => shifted(a, b, &gold.parameter, cx),
+    }
+}
+
+/// Whether two progressions over the integers are one: the same step up to its sign, and starts that lie whole steps apart.
+fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
+    if !real_set::is_scalar(a) || !real_set::is_scalar(b) {
+        return Ok(false);
+    }
+    let (Some((a_start, a_step)), Some((b_start, b_step))) =
+        (progression(a, parameter, cx)?, progression(b, parameter, cx)?)
+    else {
+        return Ok(false);
+    };
+    let same_step = scalar::same(&a_step, &b_step, cx.budget)?.0
+        || scalar::same(&a_step, &fold(&b_step.neg(), cx.budget)?, cx.budget)?.0;
+    if !same_step {
+        return Ok(false);
+    }
+    let apart = Expr::quotient(Expr::Sum(vec![a_start, b_start.neg()]), a_step);
+    let apart = fold(&apart, cx.budget)?;
+    let nearest = fold(
+        &Expr::Call(Function::Floor, vec![Expr::Sum(vec![apart.clone(), Expr::Number(Rational::ratio(1, 2))])]),
+        cx.budget,
+    )?;
+    let point = Point { values: Vec::new(), complex: false, prec: 128, seed: 0 };
+    let whole = match ball(&nearest, &point, cx.budget) {
+        Ok(value) => value.real().ok().and_then(|real| real.floor().ok()),
+        Err(NoValue::Exhausted) => return Err(Exhausted),
+        Err(_) => None,
+    };
+    match whole {
+        Some(whole) => Ok(scalar::same(&apart, &Expr::Number(Rational::integer(whole)), cx.budget)?.0),
+        None => Ok(false),
+    }
+}
+
+/// Start and step of an expression that is linear in a parameter.
+fn progression(value: &Expr, parameter: &str, cx: &Context<'_>) -> Result<Option<(Expr, Expr)>, Exhausted> {
+    let at = |k: i64| fold(&value.substitute(parameter, &Expr::int(k)), cx.budget);
+    let (start, next, third) = (at(0)?, at(1)?, at(2)?);
+    let step = fold(&Expr::Sum(vec![next.clone(), start.clone().neg()]), cx.budget)?;
+    let second = fold(&Expr::Sum(vec![third, next.neg()]), cx.budget)?;
+    Ok(scalar::same(&step, &second, cx.budget)?.0.then_some((start, step)))
+}
