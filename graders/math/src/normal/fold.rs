@@ -91,7 +91,7 @@ fn cost(a: &Rational, b: &Rational) -> u64 {
 }
 
 fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
-    if let Some(total) = matrix::sum(&items) {
+    if let Some(total) = matrix::sum(&items).or_else(|| matrix::tuple_sum(&items)) {
         return fold(&total, budget);
     }
     let mut flat = Vec::with_capacity(items.len());
@@ -131,6 +131,9 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
             Some(total) if !matches!(total, Expr::Product(_)) => fold(&total, budget),
             _ => Ok(Expr::Product(items)),
         };
+    }
+    if let Some(total) = matrix::tuple_product(&items) {
+        return fold(&total, budget);
     }
     let items = without_braces(items);
     let mut flat = Vec::with_capacity(items.len());
@@ -197,6 +200,12 @@ fn is_finite(factor: &Expr) -> bool {
 }
 
 fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
+    if let (Expr::Matrix(rows), Expr::Symbol(name)) = (&base, &exponent)
+        && matches!(&**name, "T" | "top" | "transpose" | "\\transpose" | "t")
+        && let Some(transposed) = matrix::transposed(rows)
+    {
+        return Ok(transposed);
+    }
     let Expr::Number(raised) = &exponent else {
         return Ok(Expr::power(base, exponent));
     };

@@ -79,6 +79,60 @@ fn times(left: &Rows, right: &Rows) -> Option<Rows> {
     left.iter().map(|row| (0..width).map(|column| cell(row, column)).collect()).collect()
 }
 
+/// Rows as columns.
+pub(super) fn transposed(own: &Rows) -> Option<Expr> {
+    let width = own.first()?.len();
+    let column = |at: usize| own.iter().map(|row| row.get(at).cloned()).collect::<Option<Vec<Expr>>>();
+    Some(Expr::Matrix((0..width).map(column).collect::<Option<_>>()?))
+}
+
+/// Tuples added component by component; `None` unless all items are tuples of one length.
+pub(super) fn tuple_sum(items: &[Expr]) -> Option<Expr> {
+    let Some((Expr::Bracket(open, first, close), rest)) = items.split_first() else {
+        return None;
+    };
+    let mut totals: Vec<Vec<Expr>> = first.iter().map(|item| vec![item.clone()]).collect();
+    for item in rest {
+        match item {
+            Expr::Bracket(own_open, items, own_close)
+                if items.len() == first.len() && own_open == open && own_close == close =>
+            {
+                for (total, item) in totals.iter_mut().zip(items) {
+                    total.push(item.clone());
+                }
+            }
+            _ => return None,
+        }
+    }
+    (items.len() > 1).then(|| Expr::Bracket(*open, totals.into_iter().map(Expr::Sum).collect(), *close))
+}
+
+/// A tuple times numbers; `None` unless exactly one factor is a tuple and the others are values.
+pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
+    let mut tuples = items.iter().filter(|item| matches!(item, Expr::Bracket(..)));
+    let (Some(Expr::Bracket(open, components, close)), None) = (tuples.next(), tuples.next()) else {
+        return None;
+    };
+    let scalars: Vec<Expr> = items.iter().filter(|item| !matches!(item, Expr::Bracket(..))).cloned().collect();
+    let scalar = |item: &Expr| {
+        matches!(
+            item,
+            Expr::Number(_)
+                | Expr::Constant(_)
+                | Expr::Symbol(_)
+                | Expr::Power(_)
+                | Expr::Product(_)
+                | Expr::Call(..)
+                | Expr::Sum(_)
+        )
+    };
+    if open != close || scalars.is_empty() || !scalars.iter().all(scalar) {
+        return None;
+    }
+    let scale = |component: &Expr| Expr::Product(scalars.iter().chain([component]).cloned().collect());
+    Some(Expr::Bracket(*open, components.iter().map(scale).collect(), *close))
+}
+
 /// A small whole power of a square matrix; the inverse of one of order two.
 pub(super) fn power(own: &Rows, exponent: &Rational) -> Option<Expr> {
     match exponent.to_i64()? {

@@ -39,6 +39,10 @@ pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
     Cow::Owned(match expr {
         Expr::List(items) => Expr::List(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         Expr::Set(items) => Expr::Set(items.iter().flat_map(values).take(MAX_VALUES).collect()),
+        // `(±1, ∓2)`: the signs of all components go together.
+        Expr::Bracket(..) if expr.any(&|part| matches!(part, Expr::PlusMinus { upper_minus: true, .. })) => {
+            Expr::List(vec![chosen(expr, true), chosen(expr, false)])
+        }
         Expr::Bracket(open, items, close) => {
             let mut tuples: Vec<Vec<Expr>> = vec![Vec::new()];
             for item in items {

@@ -10,7 +10,7 @@ use super::prose::{begins_sentence, is_prose, words};
 use super::text;
 use super::token::{Kind, Shape, Token, Tokens};
 use super::unit::{self, Multiplier};
-use crate::tree::{End, Expr, Relation, SetOp};
+use crate::tree::{End, Expr, Function, Relation, SetOp};
 
 /// How two pieces are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,11 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
             at += 1;
             continue;
         }
-        let Some(mut join) = connective(token) else {
+        // A line that begins with a relation goes on with the one before.
+        let goes_on = token.kind == Kind::Newline
+            && at > start
+            && matches!(run.get(at + 1).map(|token| token.kind), Some(Kind::Relation(_)));
+        let Some(mut join) = connective(token).filter(|_| !goes_on) else {
             at += 1;
             continue;
         };
@@ -194,6 +198,43 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         && !items.iter().all(|item| name(item) == first)
     {
         return Some(Expr::SetOp(SetOp::Union, items));
+    }
+    // `x \ne 0, 1`
+    if let Some(Expr::Chain(sides, relations)) = items.first()
+        && relations == &[Relation::NotEqual]
+        && let Some(subject) = sides.first().cloned()
+        && items.iter().skip(1).all(|item| matches!(item, Expr::Number(_) | Expr::Product(_)))
+    {
+        let unequal = |value: Expr| match value {
+            chain @ Expr::Chain(..) => chain,
+            value => Expr::Chain(vec![subject.clone(), value], vec![Relation::NotEqual]),
+        };
+        return Some(Expr::SetOp(SetOp::Intersection, items.into_iter().map(unequal).collect()));
+    }
+    // `n ≡ 1, 2 (mod 4)`: the modulus is that of all.
+    if let Some((Expr::Call(Function::Residue, parts), before)) = items.split_last()
+        && let Some(modulus) = parts.get(1).cloned()
+        && let Some(first) = before.first()
+    {
+        let class = |value: Expr| Expr::Call(Function::Residue, vec![value, modulus.clone()]);
+        let subject = match first {
+            Expr::Chain(sides, relations) if relations == &[Relation::Congruent] => sides.first().cloned(),
+            _ => None,
+        };
+        let stated = |value: Expr| match &subject {
+            Some(subject) => Expr::Chain(vec![subject.clone(), value], vec![Relation::Congruent]),
+            None => value,
+        };
+        let bare = |item: &Expr| matches!(item, Expr::Number(_) | Expr::Product(_) | Expr::PlusMinus { .. });
+        let rest = before.get(1..).unwrap_or_default();
+        if rest.iter().all(bare) && (subject.is_some() || bare(first)) {
+            let all = items.iter().map(|item| match item {
+                Expr::Chain(sides, _) => stated(class(sides.last().cloned().unwrap_or(Expr::Ellipsis))),
+                Expr::Call(Function::Residue, _) => stated(item.clone()),
+                value => stated(class(value.clone())),
+            });
+            return Some(Expr::List(all.collect()));
+        }
     }
     let describes_set = |item: &Expr| match item {
         Expr::Chain(_, relations) => relations

@@ -1,8 +1,9 @@
 //! Everything between an opening and a closing token: groups, tuples, intervals, sets, absolute values, floors, environments.
 
+use super::answer::{Join, connective};
 use super::expression::{Parsed, deeper, expect, statement, unread};
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::{End, Expr, Function, NamedSet};
+use crate::tree::{End, Expr, Function, NamedSet, SetOp};
 
 /// A bracketed thing.
 pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
@@ -151,7 +152,7 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
     let (rest, first) = statement(deeper(inside, braced)?)?;
     match rest.first() {
         Some(Kind::Bar | Kind::Colon) if braced => {
-            let (rest, conditions) = listed(deeper(rest.skip(1), false)?)?;
+            let (rest, conditions) = conditions(deeper(rest.skip(1), false)?)?;
             let (rest, ()) = expect(rest, close)?;
             Ok((rest.back_to(input), Expr::SetBuilder(Box::new(first), conditions)))
         }
@@ -185,6 +186,35 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
             ))
         }
     }
+}
+
+/// The conditions of a set: all of them, or the unions of those that `or` joins.
+fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
+    let (mut rest, first) = statement(input)?;
+    let mut ways = vec![vec![first]];
+    while let Some(mut join) = rest.run().first().and_then(connective) {
+        rest = rest.skip(1);
+        // `, or`
+        while let Some(more) = rest.run().first().and_then(connective) {
+            join = more;
+            rest = rest.skip(1);
+        }
+        let (after, next) = statement(rest)?;
+        rest = after;
+        if join == Join::Or {
+            ways.push(vec![next]);
+        } else if let Some(way) = ways.last_mut() {
+            way.push(next);
+        }
+    }
+    if ways.len() == 1 {
+        return Ok((rest, ways.pop().unwrap_or_default()));
+    }
+    let together = |mut way: Vec<Expr>| match way.len() {
+        1 => way.pop().unwrap_or(Expr::Ellipsis),
+        _ => Expr::SetOp(SetOp::Intersection, way),
+    };
+    Ok((rest, vec![Expr::SetOp(SetOp::Union, ways.into_iter().map(together).collect())]))
 }
 
 /// Whether a `|` divides the group that starts here: then it is a set whose braces were not escaped.

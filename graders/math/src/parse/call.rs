@@ -261,7 +261,10 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         // What is struck out is not said.
         "cancel" | "bcancel" | "xcancel" | "sout" | "st" => unread(),
         "forall" | "exists" => unread(),
-        "neg" => unread(),
+        "neg" | "lnot" => {
+            let (rest, inner) = factor(deeper(rest, rest.bars)?)?;
+            Ok((rest.back_to(input), Expr::Apply("not".into(), vec![inner])))
+        }
         _ => {
             // `\Delta x` is one name.
             if matches!(name, "Delta" | "nabla" | "partial")

@@ -47,7 +47,8 @@ pub(crate) fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Toke
     }
     let open = run.iter().rposition(|token| matches!(token.kind, Kind::Open(_)))?;
     let inside = run.get(open + 1..run.len() - 1)?;
-    let member = inside.iter().any(|token| token.kind == Kind::Relation(Relation::In));
+    let states = |token: &super::token::Token<'_>| matches!(token.kind, Kind::Relation(relation) if relation == Relation::In || relation == Relation::NotEqual || relation.is_order());
+    let member = inside.iter().any(states);
     let closes = inside.iter().any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
     let round = matches!(run.get(open)?.kind, Kind::Open(Shape::End(_)));
     (open > 0 && member && !closes && round)

@@ -62,6 +62,9 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let mut sides = vec![first];
     let mut relations = Vec::new();
     loop {
+        if rest.first() == Some(Kind::Newline) && matches!(rest.kind(1), Some(Kind::Relation(_))) {
+            rest = rest.skip(1);
+        }
         let (relation, width) = match (rest.first(), rest.kind(1)) {
             (Some(Kind::Relation(relation)), Some(Kind::Relation(Relation::Equal)))
                 if matches!(relation, Relation::Less | Relation::Greater) =>
@@ -77,6 +80,7 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 let negated = match relation {
                     Relation::Equal => Relation::NotEqual,
                     Relation::In => Relation::NotIn,
+                    Relation::Congruent => Relation::NotEqual,
                     _ => return unread(),
                 };
                 (negated, 2)
@@ -449,7 +453,18 @@ fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
             stack(rest)?;
         }
         match rest.first() {
-            Some(Kind::Caret) => (rest, base) = power(rest, base)?,
+            Some(Kind::Caret) => {
+                (rest, base) = power(rest, base)?;
+                // `f^{-1}(x)`
+                if let Expr::Power(pair) = &base
+                    && let (Expr::Symbol(name), true) = (&pair.0, pair.1.is_int(-1))
+                    && call::applies(name)
+                    && rest.first() == Some(Kind::Open(Shape::End(End::Round)))
+                {
+                    let name = format!("{name}^{{-1}}");
+                    (rest, base) = call::apply(rest, &name)?;
+                }
+            }
             Some(Kind::Underscore) => (rest, base) = subscript(rest, base)?,
             Some(Kind::Bang) if rest.kind(1) == Some(Kind::Bang) && !rest.skip(1).spaced() => {
                 base = Expr::Call(Function::DoubleFactorial, vec![base]);

@@ -76,13 +76,14 @@ pub fn read(text: &str) -> Option<Reading> {
 
 fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
     let lexed = lexer::lex(clean, commas);
-    let tokens = unwrapped(&lexed.tokens);
+    let joined = lexed.joined_by_comma;
+    let tokens = unwrapped(&separated(lexed.tokens));
     if tokens.len() > MAX_TOKENS {
         return (None, false);
     }
     let stacked = Cell::new(token::MAX_STACKED);
     let expr = answer::answer(Tokens::new(&tokens, &stacked), clean);
-    (expr, lexed.joined_by_comma)
+    (expr, joined)
 }
 
 /// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`, or all of them where semicolons
@@ -113,6 +114,42 @@ fn has_decimal_comma(text: &str) -> bool {
         && is_fraction
         && (1..=9).contains(&places)
         && (places != 3 || before.ends_with('0') && before.trim_end_matches('0').is_empty())
+}
+
+/// Wide blanks as commas where they stand between two statements, as in `x = 1 \quad y = 2`; elsewhere they say nothing.
+fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
+    if !tokens.iter().any(|token| token.kind == Kind::Quad) {
+        return tokens;
+    }
+    let states = |run: &[Token<'_>]| run.iter().any(|token| matches!(token.kind, Kind::Relation(_)));
+    let ends = |token: &Token<'_>| matches!(token.kind, Kind::Quad | Kind::Comma | Kind::Semicolon | Kind::Newline);
+    let mut kept: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
+    // Where the statement before begins, in what is kept.
+    let mut start = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        if token.kind != Kind::Quad {
+            let blank =
+                at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| before.kind == Kind::Quad);
+            kept.push(Token { spaced: token.spaced || blank, ..*token });
+            if ends(token) {
+                start = kept.len();
+            }
+            continue;
+        }
+        let after = tokens.get(at + 1..).unwrap_or_default();
+        let next = after.get(..after.iter().position(ends).unwrap_or(after.len())).unwrap_or_default();
+        let open = |run: &[Token<'_>]| run.iter().filter(|token| matches!(token.kind, Kind::Open(_))).count();
+        let close = |run: &[Token<'_>]| run.iter().filter(|token| matches!(token.kind, Kind::Close(_))).count();
+        let before = kept.get(start..).unwrap_or_default();
+        let opens = next
+            .first()
+            .is_some_and(|token| matches!(token.kind, Kind::Word(_) | Kind::Number { .. } | Kind::Command(_)));
+        if opens && states(before) && states(next) && open(before) == close(before) && next.len() < 1_000 {
+            kept.push(Token { kind: Kind::Comma, ..*token });
+            start = kept.len();
+        }
+    }
+    kept
 }
 
 /// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says what `(x)` says. Linear, and

@@ -36,12 +36,12 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
         "big" | "Big" | "bigg" | "Bigg" | "middle" | "bigm" | "Bigm" => {
             Some(Meaning::Sizes { opens: false, closes: false })
         }
-        "displaystyle" | "textstyle" | "scriptstyle" | "limits" | "nolimits" | "quad" | "qquad" | "noindent"
-        | "boxed" | "fbox" | "bf" | "rm" | "it" | "tt" | "sf" | "cal" | "enspace" | "thinspace" | "medspace"
-        | "thickspace" | "negthinspace" | "hfill" | "newline" | "centering" | "par" | "strut" | "nonumber"
-        | "notag" | "hline" | "Large" | "large" | "huge" | "Huge" | "small" | "mathstrut" | "ensuremath"
-        | "underbrace" | "overbrace" | "variable" | "null" | "relax" | "allowbreak" | "enclose" | "LARGE" | "tiny"
-        | "unicode" | "framebox" => Some(Meaning::Layout),
+        "quad" | "qquad" => is(Kind::Quad),
+        "displaystyle" | "textstyle" | "scriptstyle" | "limits" | "nolimits" | "noindent" | "boxed" | "fbox" | "bf"
+        | "rm" | "it" | "tt" | "sf" | "cal" | "enspace" | "thinspace" | "medspace" | "thickspace" | "negthinspace"
+        | "hfill" | "newline" | "centering" | "par" | "strut" | "nonumber" | "notag" | "hline" | "Large" | "large"
+        | "huge" | "Huge" | "small" | "mathstrut" | "ensuremath" | "underbrace" | "overbrace" | "variable" | "null"
+        | "relax" | "allowbreak" | "enclose" | "LARGE" | "tiny" | "unicode" | "framebox" => Some(Meaning::Layout),
         "phantom" | "hphantom" | "vphantom" | "colorbox" | "color" | "textcolor" | "label" | "tag" | "hspace"
         | "vspace" | "hskip" | "kern" | "mspace" | "fontsize" => Some(Meaning::LayoutWithArgument),
         "text" | "textbf" | "textit" | "textrm" | "textnormal" | "textsf" | "texttt" | "mbox" | "hbox" | "mathrm"

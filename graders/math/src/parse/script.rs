@@ -1,10 +1,12 @@
 //! What stands raised or lowered: powers, degrees with their minutes, subscripts that are names, bases or binomials.
 
+use std::ops::Neg as _;
+
 use super::call;
 use super::expression::{Parsed, atom, deeper, signed, signs, unread};
 use super::literal;
 use super::token::{Kind, Shape, Tokens};
-use crate::tree::{Constant, End, Expr, Name, Relation};
+use crate::tree::{Constant, End, Expr, Name, NamedSet, Relation};
 
 /// The minutes and seconds of an angle, if they follow its degrees.
 pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {
@@ -59,6 +61,9 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
             Some(Kind::Plus | Kind::Minus) if group => {
                 return Ok((after, one_sided(base, inside.first())));
             }
+            Some(Kind::Plus | Kind::Minus) if matches!(base, Expr::Named(NamedSet::Reals)) => {
+                return Ok((after, one_sided(base, inside.first())));
+            }
             _ => {}
         }
     }
@@ -84,8 +89,22 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
 
 /// `0^+`, `3^-`: a point approached from one side.
 fn one_sided(base: Expr, sign: Option<Kind<'_>>) -> Expr {
+    if base == Expr::Named(NamedSet::Reals) {
+        return half_line(sign == Some(Kind::Plus), false);
+    }
     let name = if sign == Some(Kind::Plus) { "from above" } else { "from below" };
     Expr::Apply(name.into(), vec![base])
+}
+
+/// The positive or the negative numbers, with 0 or without.
+fn half_line(positive: bool, with_zero: bool) -> Expr {
+    let zero = if with_zero { End::Square } else { End::Round };
+    let infinity = Expr::Constant(Constant::Infinity);
+    if positive {
+        Expr::Bracket(zero, vec![Expr::int(0), infinity], End::Round)
+    } else {
+        Expr::Bracket(End::Round, vec![infinity.neg(), Expr::int(0)], zero)
+    }
 }
 
 /// What stands raised: a group, or one signed factor without further postfixes but its own power.
@@ -121,6 +140,10 @@ pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, St
         Kind::Times => Some("*"),
         Kind::Colon => Some(":"),
         Kind::Relation(Relation::Equal) => Some("="),
+        Kind::Relation(Relation::Less) => Some("<"),
+        Kind::Relation(Relation::Greater) => Some(">"),
+        Kind::Relation(Relation::LessEqual) => Some("<="),
+        Kind::Relation(Relation::GreaterEqual) => Some(">="),
         Kind::Relation(Relation::Maps) => Some("->"),
         Kind::Open(Shape::End(End::Round)) => Some("("),
         Kind::Close(Shape::End(End::Round)) => Some(")"),
@@ -190,7 +213,16 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
             let (rest, text) = subscript_text(input.skip(1))?;
             Ok((rest, Expr::Apply(format!("{name}_{{{text}}}").into(), arguments)))
         }
-        Expr::Matrix(_) | Expr::Bracket(..) => unread(),
+        Expr::Named(NamedSet::Reals) => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            match text.as_str() {
+                "+" | ">0" => Ok((rest, half_line(true, false))),
+                ">=0" => Ok((rest, half_line(true, true))),
+                "-" | "<0" => Ok((rest, half_line(false, false))),
+                "<=0" => Ok((rest, half_line(false, true))),
+                _ => unread(),
+            }
+        }
         _ => unread(),
     }
 }

@@ -65,6 +65,8 @@ pub(crate) enum Kind<'a> {
     Ampersand,
     Row,
     Newline,
+    /// A wide blank, which separates statements and says nothing else.
+    Quad,
     Ellipsis,
     /// `$`, `€`, `£`, `¥`.
     Currency(char),

@@ -112,11 +112,11 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         Expr::Named(NamedSet::Empty) => Ok(Some(RealSet::new(Vec::new()))),
         Expr::SetOp(op, items) => {
             let mut items = items.iter();
-            let Some(mut total) = items.next().map(|item| of(item, cx)).transpose()?.flatten() else {
+            let Some(mut total) = items.next().map(|item| part(item, cx)).transpose()?.flatten() else {
                 return Ok(None);
             };
             for item in items {
-                let Some(next) = of(item, cx)? else {
+                let Some(next) = part(item, cx)? else {
                     return Ok(None);
                 };
                 let Some(both) = combined(*op, &total, &next, cx)? else {
@@ -174,6 +174,12 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
             Ok(Some(total))
         }
         Expr::Chain(sides, relations) => chain(sides, relations, cx),
+        // `(-∞, 1), (2, ∞)` side by side: at least one is an interval and no point.
+        Expr::List(items)
+            if items.iter().all(|item| matches!(item, Expr::Bracket(..))) && items.iter().any(is_interval) =>
+        {
+            of(&Expr::SetOp(SetOp::Union, items.clone()), cx)
+        }
         Expr::List(items) => {
             // `x > 0, x < 3`
             let mut total: Option<RealSet> = None;
@@ -195,6 +201,29 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
             Ok(total)
         }
         _ => Ok(None),
+    }
+}
+
+/// A part of a union: `x = 1` beside `x > 2` is one point.
+fn part(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
+    if let Expr::Chain(sides, relations) = expr
+        && relations == &[Relation::Equal]
+        && let [name @ Expr::Symbol(_), value] = sides.as_slice()
+        && is_scalar(value)
+    {
+        let found = of(&Expr::Set(vec![value.clone()]), cx)?;
+        return Ok(found.map(|found| RealSet { subject: Some(name.clone()), ..found }));
+    }
+    of(expr, cx)
+}
+
+/// Whether two values in brackets are certainly an interval: an end is infinite, or the ends differ.
+fn is_interval(expr: &Expr) -> bool {
+    match expr {
+        Expr::Bracket(open, items, close) => {
+            items.len() == 2 && (open != close || items.iter().any(|item| is_infinite(item).is_some()))
+        }
+        _ => false,
     }
 }
 

@@ -222,12 +222,12 @@ impl<'a> Lexer<'a> {
         };
         let name = self.text.get(from..to).unwrap_or_default();
         self.at = to + 1;
+        // Lines one below another: each is a statement of its own.
         if matches!(
-            name,
-            "align" | "align*" | "aligned" | "gathered" | "equation" | "equation*" | "gather" | "gather*" | "split"
-        ) && !begins
-        {
-            self.environments = self.environments.saturating_sub(1);
+            name.trim_end_matches('*'),
+            "align" | "aligned" | "alignat" | "gathered" | "equation" | "gather" | "split" | "multline" | "eqnarray"
+        ) {
+            self.alignments = if begins { self.alignments + 1 } else { self.alignments.saturating_sub(1) };
             return;
         }
         if begins {
@@ -241,12 +241,6 @@ impl<'a> Lexer<'a> {
                 {
                     self.at = to + 1;
                 }
-            }
-            if matches!(
-                name,
-                "align" | "align*" | "aligned" | "gathered" | "equation" | "equation*" | "gather" | "gather*" | "split"
-            ) {
-                return;
             }
             self.bracket_depth += 1;
             self.push(Kind::Command("begin"), 0);

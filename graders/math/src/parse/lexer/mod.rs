@@ -48,6 +48,7 @@ pub(crate) fn lex(text: &str, commas: Commas) -> Lexed<'_> {
         depth: 0,
         bracket_depth: 0,
         environments: 0,
+        alignments: 0,
         arguments: Vec::new(),
         joined_by_comma: false,
         sized: None,
@@ -67,6 +68,8 @@ struct Lexer<'a> {
     /// Open brackets other than `{`, inside which a comma separates.
     bracket_depth: usize,
     environments: usize,
+    /// Open environments whose lines are statements.
+    alignments: usize,
     /// Commands that still wait for arguments of one token: depth of braces they stand at, how many are missing.
     arguments: Vec<(usize, u8)>,
     joined_by_comma: bool,
@@ -133,6 +136,10 @@ impl<'a> Lexer<'a> {
         if word == "mod" {
             return self.push(Kind::Command("mod"), len);
         }
+        let after_bracket = matches!(self.tokens.last().map(|token| token.kind), Some(Kind::Close(Shape::End(_))));
+        if word == "U" && after_bracket && rest.get(1..).is_some_and(|tail| tail.trim_start().starts_with(['(', '['])) {
+            return self.push(Kind::Command("cup"), len);
+        }
         let factors = call::is_run(word) && !matches!(word, "th" | "st" | "nd" | "rd" | "max" | "min");
         let len = if (argument || raised) && factors { 1 } else { len };
         self.push(Kind::Word(rest.get(..len).unwrap_or_default()), len);
@@ -168,6 +175,7 @@ impl<'a> Lexer<'a> {
             '!' => (Kind::Bang, 1),
             '\'' => (Kind::Prime, 1),
             '%' => (Kind::Percent, 1),
+            '&' if self.alignments > 0 && self.environments == 0 => return self.skip(1),
             '&' => (Kind::Ampersand, 1),
             '=' if starts("=>") => (Kind::Relation(Relation::Implies), 2),
             '=' if starts("=<") => (Kind::Relation(Relation::LessEqual), 2),
