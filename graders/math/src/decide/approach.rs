@@ -19,6 +19,9 @@ use crate::tree::{Constant, Expr};
 /// Bits to which two approaches agree, beyond the size of the value.
 pub(crate) const AGREED_BITS: i64 = 80;
 
+/// Bits to which two sums of a quadrature agree. Halving its step squares its error, so the finer sum has twice as many right.
+const HALF_BITS: i64 = 44;
+
 /// Bits each value on the way is computed to.
 pub(crate) const PREC: u64 = 256;
 
@@ -29,7 +32,7 @@ const LIMIT_PREC: u64 = 1_024;
 const STEPS: [i64; 2] = [110, 150];
 
 /// Terms of a sum the two transforms use.
-const TERMS: [i64; 2] = [44, 52];
+const TERMS: [i64; 2] = [28, 34];
 
 /// Largest parameter of the double exponential map: further out all weights vanish.
 const FURTHEST: i64 = 5;
@@ -45,11 +48,11 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
     }
 }
 
-/// The value both approaches agree on.
-fn agreed(coarse: &Complex, fine: Complex) -> Result<Complex, NoValue> {
+/// The value both approaches agree on to `bits`, which makes the finer one good to [`AGREED_BITS`].
+fn agreed(coarse: &Complex, fine: Complex, bits: i64) -> Result<Complex, NoValue> {
     let size = fine.magnitude().max(0);
-    if coarse.sub(&fine, PREC)?.magnitude() > size - AGREED_BITS {
-        return Err(NoValue::Anywhere);
+    if coarse.sub(&fine, PREC)?.magnitude() > size - bits {
+        return Err(NoValue::Here(Unknown::Undefined));
     }
     let doubt = Ball::dyadic(BigInt::one(), size - AGREED_BITS);
     Ok(Complex { re: fine.re.widened(&doubt, PREC)?, im: fine.im })
@@ -94,7 +97,7 @@ pub(crate) fn limit(
     let along = Along { name, body, point, prec: LIMIT_PREC, budget };
     let from = |offset: &dyn Fn(i64) -> Result<Rational, NoValue>| -> Result<Complex, NoValue> {
         let [coarse, fine] = STEPS.map(|step| along.at(offset(step)?));
-        agreed(&coarse?, fine?)
+        agreed(&coarse?, fine?, AGREED_BITS)
     };
     let (target, sides): (&Expr, &[i64]) = match target {
         Expr::Apply(side, parts) => match (&**side, parts.as_slice()) {
@@ -204,13 +207,13 @@ fn quadrature(
         let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
         let fine = total.mul(&step.into(), PREC)?;
         if let Some(coarse) = &before
-            && let Ok(value) = agreed(coarse, fine.clone())
+            && let Ok(value) = agreed(coarse, fine.clone(), HALF_BITS)
         {
             return Ok(value);
         }
         before = Some(fine);
     }
-    Err(NoValue::Anywhere)
+    Err(NoValue::Here(Unknown::Undefined))
 }
 
 /// `π sinh t` and `π cosh t`.
@@ -293,16 +296,16 @@ pub(crate) fn series(
         sums.push(total.clone());
     }
     if !converges(&terms)? {
-        return Err(NoValue::Anywhere);
+        return Err(NoValue::Here(Unknown::Undefined));
     }
     let last = terms.last().map_or(0, Ball::magnitude);
     if last < total.magnitude().min(0) - AGREED_BITS - 24 {
         // Fast enough to need no transform.
         let before = sums.get(sums.len() - 9).cloned().unwrap_or_else(|| Ball::small(0));
-        return agreed(&before.into(), total.into());
+        return agreed(&before.into(), total.into(), AGREED_BITS);
     }
     let [coarse, fine] = TERMS.map(|order| levin(&terms, &sums, order, prec));
-    agreed(&coarse?.into(), fine?.into())
+    agreed(&coarse?.into(), fine?.into(), AGREED_BITS)
 }
 
 /// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must fall.

@@ -243,6 +243,14 @@ enum Labels {
     Variables,
 }
 
+/// The name of the first value of a list, without its index.
+fn stem(items: &[Expr]) -> Option<String> {
+    match labels(items)?.first()? {
+        Expr::Symbol(name) => Some(name.split("_{").next().unwrap_or(name).to_owned()),
+        _ => None,
+    }
+}
+
 fn labels_of(items: &[Expr]) -> Labels {
     let Some(names) = labels(items) else {
         return Labels::Absent;
@@ -283,6 +291,8 @@ fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -
             equal
         }
         (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
+        // `x_1 = 2, x_2 = 3` and `x = 2, x = 3`
+        (Labels::One, Labels::One) if stem(a) == stem(b) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
         _ => any_order(a, b, cx)?,
     };
     if equal {

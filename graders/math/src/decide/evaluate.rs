@@ -155,11 +155,16 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
                     at(exponent)?.exp(prec)?
                 }
                 (base, exponent) => {
-                    budget.charge(words * words * 150)?;
                     let (base, exponent) = (at(base)?, at(exponent)?);
                     match whole(&exponent) {
-                        Some(n) => base.powi(n, prec)?,
-                        None => base.pow(&exponent, prec)?,
+                        Some(n) => {
+                            budget.charge(words * words * 2 * u64::from(64 - n.unsigned_abs().leading_zeros()))?;
+                            base.powi(n, prec)?
+                        }
+                        None => {
+                            budget.charge(words * words * 150)?;
+                            base.pow(&exponent, prec)?
+                        }
                     }
                 }
             }

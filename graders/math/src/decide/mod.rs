@@ -166,6 +166,17 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             }
             if matches!(gold, Expr::Where(..)) { same(inner, other, cx) } else { same(other, inner, cx) }
         }
+        // `a = b = 1` gives each name a value.
+        (Expr::Chain(sides, relations), Expr::List(_) | Expr::Bracket(..))
+            if let Some(each) = statement::for_each_name(sides, relations) =>
+        {
+            same(&each, answer, cx)
+        }
+        (Expr::List(_) | Expr::Bracket(..), Expr::Chain(sides, relations))
+            if let Some(each) = statement::for_each_name(sides, relations) =>
+        {
+            same(gold, &each, cx)
+        }
         (Expr::Chain(..), _) | (_, Expr::Chain(..)) => statements(gold, answer, cx),
         _ => things(gold, answer, cx),
     }

@@ -354,12 +354,13 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
     let wanted = if points.symbols().is_empty() { 1 } else { 2 };
     let mut agreed = 0;
-    for round in 0..TRIES / 4 {
+    for round in 0..TRIES / 2 {
         let point = points.at(round, approach::PREC);
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
             (Err(NoValue::Anywhere), _) | (_, Err(NoValue::Anywhere)) => break,
+            _ if points.symbols().is_empty() => break,
             _ => continue,
         };
         let Ok(difference) = left.sub(&right, approach::PREC) else {

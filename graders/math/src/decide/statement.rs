@@ -187,6 +187,14 @@ pub(crate) fn pairwise(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
     (named && names.len() == values.len()).then(|| Expr::List(names.iter().zip(values).map(one).collect()))
 }
 
+/// `a = b = 1` as one equation for each name.
+pub(crate) fn for_each_name(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
+    let solved = solved(sides, relations)?;
+    let all = solved.names.iter().all(|name| matches!(name, Expr::Symbol(_)));
+    let one = |name: &Expr| Expr::Chain(vec![name.clone(), solved.value.clone()], vec![Relation::Equal]);
+    (all && solved.names.len() > 1).then(|| Expr::List(solved.names.iter().map(one).collect()))
+}
+
 /// `left - right` of an equation with two sides.
 fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
     let [left, right] = sides else {
@@ -241,8 +249,8 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             }
             Some(value)
         }
-        (Expr::Apply(_, items), Expr::Symbol(y)) | (Expr::Symbol(y), Expr::Apply(_, items))
-            if &**y == "y" && matches!(items.as_slice(), [Expr::Symbol(_)]) =>
+        (Expr::Apply(name, items), Expr::Symbol(y)) | (Expr::Symbol(y), Expr::Apply(name, items))
+            if (&**y == "y" || y == name) && matches!(items.as_slice(), [Expr::Symbol(_)]) =>
         {
             Some(b_value.clone())
         }

@@ -10,7 +10,7 @@ use super::matrix;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::parse::hundredth;
-use crate::tree::{Binder, Constant, Expr, Function};
+use crate::tree::{Binder, Constant, Expr, Function, Name};
 
 /// Largest result of a power, in bits.
 const MAX_POWER_BITS: u64 = 1 << 17;
@@ -42,6 +42,16 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
                 None => Expr::Bound(Binder::Derivative, name.clone(), parts),
             }
         }
+        Expr::Bound(binder, name, parts) if parts.len() > 1 => {
+            let mut parts = all(parts, budget)?;
+            // What the variable is called says nothing.
+            let inner = parts.iter().map(bound_depth).max().unwrap_or(0);
+            let own: Name = format!("#{}", inner + 1).into();
+            if let Some(body) = parts.last_mut() {
+                *body = fold(&body.substitute(name, &Expr::Symbol(own.clone())), budget)?;
+            }
+            Expr::Bound(*binder, if name.is_empty() { name.clone() } else { own }, parts)
+        }
         leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => leaf.clone(),
         other => {
             let mut failed = None;
@@ -58,6 +68,12 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
             }
         }
     })
+}
+
+/// How deep bound variables are nested.
+fn bound_depth(expr: &Expr) -> usize {
+    let below = expr.children().into_iter().map(bound_depth).max().unwrap_or(0);
+    below + usize::from(matches!(expr, Expr::Bound(..)))
 }
 
 fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {

@@ -1,7 +1,7 @@
 //! Everything between an opening and a closing token: groups, tuples, intervals, sets, absolute values, floors, environments.
 
 use super::answer::{Join, connective};
-use super::expression::{Parsed, deeper, expect, statement, unread};
+use super::expression::{Parsed, deeper, expect, statement, sum, unread};
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr, Function, NamedSet, SetOp};
 
@@ -23,17 +23,25 @@ pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 
 fn enclosed<'t, 'a>(input: Tokens<'t, 'a>, close: Kind<'static>, function: Function) -> Parsed<'t, 'a> {
     let bars = close == Kind::Bar;
-    let mut start = input.skip(1);
-    let mut closers = 1;
-    // `\|x\|` and `||x||`: a norm.
+    let start = input.skip(1);
+    // `||x||`: a norm. `||x| - 1|` is none.
     if bars && start.first() == Some(Kind::Bar) && !start.spaced() {
-        start = start.skip(1);
-        closers = 2;
+        let (rest, inner) = sum(deeper(start.skip(1), bars)?)?;
+        if rest.first() == Some(close) && rest.kind(1) == Some(close) {
+            return Ok((rest.skip(2).back_to(input), Expr::Call(function, vec![inner])));
+        }
+        let (mut rest, ()) = expect(rest, close)?;
+        let mut terms = vec![Expr::Call(function, vec![inner])];
+        if matches!(rest.first(), Some(Kind::Plus | Kind::Minus)) {
+            let (after, more) = sum(rest)?;
+            rest = after;
+            terms.push(more);
+        }
+        let (rest, ()) = expect(rest, close)?;
+        return Ok((rest.back_to(input), Expr::Call(function, vec![Expr::Sum(terms)])));
     }
-    let (mut rest, inner) = super::expression::sum(deeper(start, bars)?)?;
-    for _ in 0..closers {
-        (rest, ()) = expect(rest, close)?;
-    }
+    let (rest, inner) = sum(deeper(start, bars)?)?;
+    let (rest, ()) = expect(rest, close)?;
     Ok((rest.back_to(input), Expr::Call(function, vec![inner])))
 }
 
@@ -156,15 +164,10 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
             let (rest, ()) = expect(rest, close)?;
             Ok((rest.back_to(input), Expr::SetBuilder(Box::new(first), conditions)))
         }
-        Some(Kind::Command(name @ ("over" | "choose"))) => {
+        Some(Kind::Command("choose")) => {
             let (rest, second) = statement(deeper(rest.skip(1), false)?)?;
             let (rest, ()) = expect(rest, close)?;
-            let both = if name == "over" {
-                Expr::quotient(first, second)
-            } else {
-                Expr::Call(Function::Binomial, vec![first, second])
-            };
-            Ok((rest.back_to(input), both))
+            Ok((rest.back_to(input), Expr::Call(Function::Binomial, vec![first, second])))
         }
         _ => {
             let mut items = vec![first];

@@ -154,7 +154,7 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
         }
     }
     if is_product(word) {
-        return Ok((rest, letters(word)));
+        return Ok((rest, run(word)));
     }
     if rest.first() == Some(ROUND) && !rest.spaced() {
         return apply(rest, word);
@@ -196,6 +196,15 @@ pub(crate) fn split_run<'a>(input: Tokens<'_, 'a>) -> Option<(&'a str, &'a str)>
         _ => false,
     };
     (takes && is_run(word)).then_some((head, last))
+}
+
+/// A run of letters as factors, pi among them: `pir` is pi times r.
+pub(crate) fn run(word: &str) -> Expr {
+    match word.strip_prefix("pi") {
+        Some("") => Expr::Constant(Constant::Pi),
+        Some(tail) => Expr::Product(vec![Expr::Constant(Constant::Pi), letters(tail)]),
+        None => letters(word),
+    }
 }
 
 /// Letters as factors.

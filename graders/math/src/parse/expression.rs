@@ -166,6 +166,10 @@ fn braced(side: Expr, start: Tokens<'_, '_>) -> Expr {
 
 fn ratio<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (mut rest, first) = sum(input)?;
+    if rest.first() == Some(Kind::Command("over")) {
+        let (after, second) = sum(rest.skip(1))?;
+        return Ok((after, Expr::quotient(first, second)));
+    }
     if input.bars || input.divides || rest.first() != Some(Kind::Colon) {
         return Ok((rest, first));
     }
@@ -435,7 +439,7 @@ pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         (rest, letter_value(last))
     };
     let (rest, last) = postfixes(rest, base)?;
-    Ok((rest, Expr::Product(vec![call::letters(head), last])))
+    Ok((rest, Expr::Product(vec![call::run(head), last])))
 }
 
 /// What follows an atom.
@@ -504,7 +508,10 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         return unread();
     };
     match kind {
-        Kind::Number { text, point } => literal::with_repetend(input, text, point),
+        Kind::Number { text, point } => match literal::mixed_digits(input) {
+            Some(numeral) => Ok(numeral),
+            None => literal::with_repetend(input, text, point),
+        },
         Kind::Fraction(a, b) => Ok((input.skip(1), Expr::Number(crate::number::Rational::ratio(a.into(), b.into())))),
         Kind::Word(word) => call::word(input, word),
         Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),

@@ -232,6 +232,41 @@ pub(crate) fn base(text: &str) -> Option<u32> {
     (2..=62).contains(&named).then_some(named)
 }
 
+/// Whether letters are digits beyond nine.
+pub(crate) fn are_digits(letters: &str) -> bool {
+    (2..=40).contains(&letters.len()) && letters.bytes().all(|byte| (b'A'..=b'F').contains(&byte))
+}
+
+/// The base in the subscript that is next, if it has digits beyond nine.
+pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
+    let at = if input.kind(1) == Some(Kind::Open(Shape::Group)) { 2 } else { 1 };
+    match (input.first()?, input.kind(at)?) {
+        (Kind::Underscore, Kind::Number { text, point: None }) => base(text).filter(|base| *base > 10),
+        _ => None,
+    }
+}
+
+/// `2A_{16}`: digits and letters side by side, and their base.
+pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
+    let mut digits = String::new();
+    let mut at = 0;
+    while at < 12 && (at == 0 || !input.skip(at).spaced()) {
+        match input.kind(at)? {
+            Kind::Number { text, point: None } => digits.push_str(text),
+            Kind::Word(word) | Kind::Styled(word)
+                if word.bytes().all(|byte| matches!(byte, b'a'..=b'f' | b'A'..=b'F')) =>
+            {
+                digits.push_str(&word.to_ascii_uppercase());
+            }
+            _ => break,
+        }
+        at += 1;
+    }
+    let base = base_ahead(input.skip(at)).filter(|_| at > 1)?;
+    let group = input.kind(at + 1) == Some(Kind::Open(Shape::Group));
+    Some((input.skip(at + if group { 4 } else { 2 }), Expr::Based(digits.into(), base)))
+}
+
 /// The decimals a text is written with and how many digits each has after its point, trailing zeros included.
 pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
     let clean = lexer::cleaned(text);

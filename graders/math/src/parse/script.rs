@@ -182,6 +182,7 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
         Expr::Number(value) if value.is_integer() => {
             let (rest, text) = subscript_text(input.skip(1))?;
             match literal::base(&text) {
+                Some(10) => Ok((rest, Expr::Number(value))),
                 Some(base) => Ok((rest, Expr::Based(value.to_string().into(), base))),
                 None => unread(),
             }
@@ -189,6 +190,13 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
         Expr::Symbol(name) if matches!(&*name, "C" | "A" | "P") && is_binomial(input, &name) => {
             let (rest, from) = call::argument(input.skip(1))?;
             Ok((rest, Expr::Apply(format!("{name}_").into(), vec![from])))
+        }
+        Expr::Symbol(name) if literal::are_digits(&name) && literal::base_ahead(input).is_some() => {
+            let (rest, text) = subscript_text(input.skip(1))?;
+            match literal::base(&text) {
+                Some(base) => Ok((rest, Expr::Based(name, base))),
+                None => unread(),
+            }
         }
         Expr::Symbol(_) | Expr::Constant(_) | Expr::Based(..) => {
             let (rest, text) = subscript_text(input.skip(1))?;

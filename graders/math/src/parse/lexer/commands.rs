@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let inner = inside(from, to).trim_matches(|c: char| c.is_whitespace() || c == '~');
-        if inner.is_empty() {
+        if inner.is_empty() || inner == "." {
             self.at = after;
             self.spaced = true;
             return;

@@ -133,6 +133,12 @@ impl<'a> Lexer<'a> {
         let rest = self.rest();
         let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
         let word = rest.get(..len).unwrap_or_default();
+        // A backslash was lost.
+        if word == "frac" && rest.get(len..).is_some_and(|tail| tail.starts_with('{')) {
+            self.push(Kind::Command("frac"), len);
+            self.arguments.push((self.depth, 2));
+            return;
+        }
         if word == "mod" {
             return self.push(Kind::Command("mod"), len);
         }

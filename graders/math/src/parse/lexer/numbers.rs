@@ -77,8 +77,8 @@ impl Lexer<'_> {
         };
         let named = word == "log" || call::is_run(word) || word.len() == 1 && !matches!(word, "e" | "i" | "d");
         let counted = matches!(kind(2), Some(Kind::Number { .. })) && kind(3) != Some(Kind::Underscore);
-        let whole =
-            self.rest().find(|c: char| !c.is_ascii_digit()).is_none_or(|len| !self.rest()[len..].starts_with('.'));
+        // `n2^n` is n times a power of two.
+        let whole = !self.rest().trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['.', '^']);
         named && !counted && whole && !matches!(kind(2), Some(Kind::Caret | Kind::Underscore))
     }
 
@@ -90,10 +90,12 @@ impl Lexer<'_> {
             " {, }",
             " {,} ",
             ",\\!",
+            "\\!,\\!",
             "\\!,",
             "{,\\!}",
             "{\\,}",
             "\\text{,}",
+            "\\mathord{,}",
             "\\,",
             "\\;",
             "\\ ",
