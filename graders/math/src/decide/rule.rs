@@ -63,6 +63,38 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Every rule.
+    pub const ALL: &[Self] = &[
+        Self::SameText,
+        Self::SameTree,
+        Self::Rational,
+        Self::Apart,
+        Self::Algebraic,
+        Self::Precision,
+        Self::Approached,
+        Self::Antiderivative,
+        Self::Identity,
+        Self::Sampled,
+        Self::Equation,
+        Self::Solved,
+        Self::Family,
+        Self::Tuple,
+        Self::Unordered,
+        Self::Matrix,
+        Self::RealSet,
+        Self::Chain,
+        Self::Text,
+        Self::Choice,
+        Self::Unit,
+        Self::Base,
+        Self::Time,
+        Self::Ratio,
+        Self::Tolerance,
+        Self::Kind,
+        Self::Unparsed,
+        Self::Budget,
+    ];
+
     /// The name in evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
