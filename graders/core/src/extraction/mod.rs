@@ -21,8 +21,12 @@
 //! last 64 KiB of what is visible: who writes more than that after an answer has not concluded with it.
 
 mod boxed;
+mod characters;
 pub mod choice;
+mod connector;
+mod display;
 mod emphasis;
+mod languages;
 mod last;
 mod maths_spans;
 mod phrases;

@@ -1,11 +1,12 @@
-//! What a word means for an answer: one look-up for each word, in the tables of [`phrases`](super::phrases). Reads no text.
+//! What a word means for an answer: one look-up for each word, in the tables of [`languages`](super::languages) and [`phrases`](super::phrases). Reads no text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::languages::LANGUAGES;
 use super::phrases::{
-    ANNOUNCES, FUNCTIONS, HEDGES, LANGUAGES, NUMBERED, SUBORDINATES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, FUNCTIONS, HEDGES, NUMBERED, SUBORDINATES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 
 /// What stands between two answers of one list. The order says which wins where several stand there.
