@@ -30,7 +30,7 @@ struct Letter {
 }
 
 /// How much of the end of a text is read for a letter that nothing states, in bytes.
-const CLOSING: usize = 1 << 14;
+const CLOSING: usize = 1 << 13;
 
 /// How much of a clause is read for a letter, in bytes.
 const CLAUSE: usize = 512;
@@ -215,32 +215,14 @@ fn sentence(text: &str, at: usize) -> &str {
 
 /// Whether the sentence before a letter opens with a word that takes back what was said, and says little else.
 fn takes_back(sentence: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "no",
-        "nope",
-        "wait",
-        "actually",
-        "sorry",
-        "correction",
-        "oops",
-        "hmm",
-        "scratch",
-        "rather",
-        "non",
-        "nein",
-        "不",
-        "不对",
-        "等等",
-        "更正",
-    ];
     const MOST_WORDS: usize = 7;
     let mut words = sentence
         .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
         .filter(|word| !word.is_empty())
         .take(MOST_WORDS + 1);
     // "But wait, B": a joiner or an interjection may come first.
-    let opening = words.by_ref().find(|word| !matches!(&*lower(word), "but" | "oh" | "and" | "well" | "ah"));
-    opening.is_some_and(|word| OPENINGS.contains(&&*lower(word))) && words.count() < MOST_WORDS
+    let opening = words.by_ref().find(|word| !roles(word).opens());
+    opening.is_some_and(|word| roles(word).interjects()) && words.count() < MOST_WORDS
 }
 
 /// Whether the sentence of a letter goes on to a question mark: "Wait, is it B?".

@@ -31,7 +31,9 @@ mod last;
 mod maths_spans;
 mod phrases;
 mod qualify;
+mod quantity;
 pub mod reasoning;
+mod retraction;
 mod runs;
 mod series;
 mod stated;
@@ -162,7 +164,7 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
     let parts: Vec<&str> = reasoning::visible(text, options.think_open).into_iter().map(|range| &text[range]).collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
-        Mode::Boxed => last_of(&parts, boxed::last),
+        Mode::Boxed => last_of(&parts, |part| boxed::read(part).last),
         Mode::Whole => last_of(&parts, |part| Some(Found::slice(part.trim(), Rule::Whole))),
     }?;
     if found.text.is_empty() {
@@ -172,14 +174,19 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
-    if let Some(found) = last_of(parts, boxed::last) {
-        return Some(found);
+    let mut unboxed = Vec::with_capacity(parts.len());
+    for part in parts.iter().rev() {
+        let boxes = boxed::read(part);
+        if boxes.last.is_some() {
+            return boxes.last;
+        }
+        unboxed.push(boxes.before_unclosed);
     }
-    let parts: Vec<&str> = parts.iter().map(|part| boxed::before_unclosed(part)).collect();
-    let parts = parts.as_slice();
+    unboxed.reverse();
+    let parts = unboxed.as_slice();
     last_of(parts, |part| tags::last(part, options))
         .or_else(|| last_of(parts, |part| tags::hashes(part, options)))
-        .or_else(|| unmarked(&closing_parts(parts), options))
+        .or_else(|| unmarked(&standing(&closing_parts(parts)), options))
 }
 
 /// The answer of a text that marks none, by what its words say.
@@ -190,6 +197,20 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
             letters.and_then(|()| last_of(parts, choice::in_prose))
         })
         .or_else(|| last_of(parts, last::conclusion))
+}
+
+/// What of the parts a later sentence does not take back.
+fn standing<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut kept = Vec::new();
+    for part in parts.iter().rev() {
+        let standing = retraction::standing(part);
+        kept.push(standing);
+        if standing.len() < part.len() {
+            break;
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 /// The parts that make up the last [`CLOSING`] bytes, in their order.

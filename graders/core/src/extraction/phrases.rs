@@ -86,8 +86,29 @@ pub(super) const FUNCTIONS: &[&str] = &[
     "floor", "ceil", "det", "binom",
 ];
 
-/// Words that soften a joiner and change nothing: "or perhaps".
-pub(super) const HEDGES: &[&str] = &["maybe", "possibly", "perhaps", "even", "also", "either", "else"];
+/// Words that soften a joiner and change nothing: "or perhaps", "or it could be".
+pub(super) const HEDGES: &[&str] = &[
+    "maybe",
+    "possibly",
+    "perhaps",
+    "even",
+    "also",
+    "either",
+    "else",
+    "it",
+    "could",
+    "might",
+    "may",
+    "be",
+    "peut-être",
+    "vielleicht",
+    "quizás",
+    "也许",
+    "可能",
+];
+
+/// Words that offer another answer after a comma, without a joiner: "41, *maybe* 42".
+pub(super) const GUESSES: &[&str] = &["maybe", "possibly", "perhaps", "vielleicht", "quizás", "也许"];
 
 /// Words that open a clause about a value already named: "there are 12, *because* 3 times 4 is 12".
 pub(super) const SUBORDINATES: &[&str] = &["because", "since", "whereas", "weil", "denn", "car", "porque", "puisque"];
@@ -95,8 +116,15 @@ pub(super) const SUBORDINATES: &[&str] = &["because", "since", "whereas", "weil"
 /// Words before a value that turn its sign.
 pub(super) const SIGNS: &[&str] = &["minus", "negative", "moins", "menos", "meno", "минус", "负", "負"];
 
-/// Phrases right before a value that make it a bound, an exception or part of a sum: "*less than* 7". Blanks part words.
+/// Phrases right before a value that make it a bound, an exception or part of a sum: "*less than* 7". Blanks part words, and a
+/// phrase stands before those it ends with.
 pub(super) const QUALIFIES_BEFORE: &[&str] = &[
+    "less than",
+    "fewer than",
+    "more than",
+    "greater than",
+    "larger than",
+    "smaller than",
     "than",
     "at least",
     "at most",
@@ -188,8 +216,70 @@ pub(super) const QUALIFIES_AFTER: &[&str] = &[
     "and up",
     "at most",
     "at least",
-    "more than",
-    "less than",
-    "fewer than",
-    "greater than",
 ];
+
+/// Phrases that do so where another value follows them: "7 *less than* 10", but not "7 *less than* her sister".
+pub(super) const COMPARES_AFTER: &[&str] = &["more than", "less than", "fewer than", "greater than"];
+
+/// Words that only suppose what follows them in their clause: "*if* it is 7".
+pub(super) const SUPPOSES: &[&str] =
+    &["if", "suppose", "assume", "assuming", "whether", "unless", "wenn", "falls", "如果", "假设", "假如", "若"];
+
+/// Words that open what follows from a supposition, and suppose nothing.
+pub(super) const CONSEQUENTS: &[&str] = &["then", "dann", "alors", "entonces"];
+
+/// Words that interrupt, and open a sentence that may take back what was said: "*wait*, that is wrong".
+pub(super) const INTERJECTIONS: &[&str] = &[
+    "no",
+    "nope",
+    "wait",
+    "actually",
+    "sorry",
+    "correction",
+    "oops",
+    "hmm",
+    "scratch",
+    "rather",
+    "non",
+    "nein",
+    "不",
+    "不对",
+    "等等",
+    "更正",
+];
+
+/// Words that may stand before an interjection: "*but* wait".
+pub(super) const OPENERS: &[&str] = &["but", "oh", "and", "well", "ah"];
+
+/// Subjects by which a sentence speaks of what was just said.
+pub(super) const DEMONSTRATIVES: &[&str] =
+    &["that", "that's", "this", "it", "it's", "c'est", "cela", "das", "eso", "esto", "isso", "questo"];
+
+/// What is said of an answer that is taken back.
+pub(super) const FAULTS: &[&str] = &[
+    "wrong",
+    "incorrect",
+    "mistake",
+    "mistaken",
+    "error",
+    "faux",
+    "fausse",
+    "erreur",
+    "falsch",
+    "fehler",
+    "incorrecto",
+    "incorrecta",
+    "errado",
+    "sbagliato",
+];
+
+/// Slips that take an answer back where an interjection says so: "wait, I *forgot* one".
+pub(super) const SLIPS: &[&str] =
+    &["forgot", "miscounted", "miscalculated", "misread", "overlooked", "missed", "miswrote"];
+
+/// What is denied of an answer that is taken back: "that is not *right*".
+pub(super) const RIGHTS: &[&str] =
+    &["right", "correct", "true", "possible", "juste", "exact", "richtig", "correcto", "correcta"];
+
+/// Openings that take back what was said by themselves.
+pub(super) const TAKEN_BACK: &[&str] = &["scratch that", "strike that", "不对", "错了"];

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use super::characters::is_spaced;
 use super::connector::{How, after_connector};
-use super::qualify::{self, Before};
+use super::qualify;
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
 use super::words::{answer_names, lower, roles};
-use super::{Found, Options, Rule, choice, display, maths_spans};
+use super::{Found, Options, Rule, choice, display, maths_spans, retraction};
 
 /// Names up to this many letters need a colon and a line of their own.
 const SHORTEST_NAME: usize = 3;
@@ -20,11 +20,11 @@ const MOST_WORDS: usize = 4;
 
 /// The last statement of an answer in `text`.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
-    let names: Vec<&str> = answer_names(options.language).collect();
-    let opening = opening_bytes(&names);
+    let names = names_by_opening(options);
     let mut end = text.len();
     for at in (0..text.len()).rev() {
-        if !opening[usize::from(text.as_bytes()[at])] {
+        let names = &names[usize::from(text.as_bytes()[at])];
+        if names.is_empty() {
             continue;
         }
         let Some(first) = text[at..].chars().next() else {
@@ -35,7 +35,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         if !opens_word {
             continue;
         }
-        let Some(length) = name_length(&text[at..], first, &names) else {
+        let Some(length) = name_length(&text[at..], first, names) else {
             continue;
         };
         // What follows belongs to this name only up to the next one, so every byte is read for one name.
@@ -51,22 +51,26 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         {
             let place = super::place(text, found.source);
             let later = options.choices.then(|| choice::correction(&text[place.end..])).flatten();
-            return Some(later.map_or(found, |letter| Found { rule: Rule::Stated, ..letter }));
+            let later = later.or_else(|| retraction::correction(&text[place.end..]));
+            return Some(later.map_or(found, |later| Found { rule: Rule::Stated, ..later }));
         }
         end = at;
     }
     None
 }
 
-/// Which bytes the names open with, in either case: nearly every byte of a text is passed over by this alone.
-fn opening_bytes(names: &[&str]) -> [bool; 256] {
-    let mut opening = [false; 256];
-    for first in names.iter().filter_map(|name| name.chars().next()) {
-        for c in first.to_uppercase().chain([first]) {
-            opening[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+/// The names by the byte they open with, in either case: nearly every byte of a text is passed over by this alone.
+fn names_by_opening(options: &Options<'_>) -> Vec<Vec<&'static str>> {
+    let mut names = vec![Vec::new(); 1 << u8::BITS];
+    for name in answer_names(options.language) {
+        for c in name.chars().take(1).flat_map(|first| first.to_uppercase().chain([first])) {
+            let named: &mut Vec<&str> = &mut names[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])];
+            if named.last() != Some(&name) {
+                named.push(name);
+            }
         }
     }
-    opening
+    names
 }
 
 /// The answer inside a text that is known to hold one, such as an answer tag.
@@ -95,7 +99,7 @@ fn name_length(rest: &str, first: char, names: &[&str]) -> Option<usize> {
     let folded = first.to_lowercase().next()?;
     names
         .iter()
-        .filter(|name| name.starts_with(folded))
+        .filter(|name| name.chars().next() == Some(folded))
         .filter_map(|name| {
             let length = folded_prefix(rest, name)?;
             let goes_on = rest[length..].starts_with(|c: char| c.is_alphabetic() && is_spaced(c));
@@ -165,7 +169,7 @@ fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> 
     if runs::starts_value(&line, first)
         && let Ok(run) = runs::run_at(&line, first)
     {
-        return found(&line, first, run);
+        return qualify::value(&line, first, run, Rule::Stated);
     }
     let sign = !item && qualify::sign_apart(&line, first) || qualify::sign_word(&line, first + 1) == Some(first);
     if sign
@@ -182,33 +186,8 @@ fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> 
     {
         return Some(found);
     }
-    found(&line, first, run.or_else(|| runs::runs(&line).into_iter().find(|run| run.strong))?)
-}
-
-/// A run as what is stated from the token `start`: with the sign that a word gives it, in its clause where that makes something
-/// else of it, and not at all where it is denied.
-fn found<'a>(line: &Line<'a>, start: usize, run: Run) -> Option<Found<'a>> {
-    let clause = || Some(Found::slice(qualify::phrase(line, start, run), Rule::Stated));
-    if qualify::after(line, run.end) {
-        return clause();
-    }
-    if let Some(sign) = qualify::sign_word(line, run.first) {
-        match qualify::before(line, sign) {
-            Before::Denied => return None,
-            Before::Qualified => return clause(),
-            Before::Nothing => {}
-        }
-        let (text, source) = qualify::signed(line, sign, run);
-        return Some(Found { text, source, rule: Rule::Stated });
-    }
-    match qualify::before(line, run.first) {
-        Before::Denied => return None,
-        Before::Qualified => return clause(),
-        Before::Nothing => {}
-    }
-    let (first, end) = runs::without_brackets(line, run.first, run.end);
-    let (text, source) = runs::text(line, first, end);
-    Some(Found { text, source, rule: Rule::Stated })
+    let run = run.or_else(|| runs::runs(&line).into_iter().find(|run| run.strong))?;
+    qualify::value(&line, first, run, Rule::Stated)
 }
 
 /// Display maths right after the connector, which may hold line breaks.
