@@ -75,7 +75,7 @@ pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
     // "answer: b": a lower-case letter counts where it is all there is.
     let alone = clause.trim().trim_end_matches(['.', ')']).trim_start_matches('(');
     let lower = alone.len() == 1 && alone.bytes().all(|byte| byte.is_ascii_lowercase());
-    lower.then(|| Found::slice(alone, Rule::Choice))
+    lower.then(|| Found { text: Cow::Owned(alone.to_uppercase()), source: alone, rule: Rule::Choice })
 }
 
 /// The letter a short answer names: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`, `C) 5 cm`; upper case.
@@ -418,7 +418,7 @@ mod tests {
         let first = |clause| in_clause(clause).map(|found| found.text.into_owned());
         assert_eq!(first("for sure D, it can't be A or B").as_deref(), Some("D"));
         assert_eq!(first("A or B").as_deref(), Some("A or B"));
-        assert_eq!(first("b.").as_deref(), Some("b"));
+        assert_eq!(first("b.").as_deref(), Some("B"));
         assert_eq!(first("42"), None);
     }
 

@@ -12,9 +12,11 @@
 //! 7. bold text, then display maths, in the last paragraph ([`Rule::Bold`], [`Rule::DisplayMath`]);
 //! 8. the last stand-alone expression or number ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! A box decides even where a later sentence says something else. An answer that offers alternatives keeps all of them in its
-//! text ("5 or 6"), so that no grader can mistake it for one of them; so does a stated value that its words make a bound, a range
-//! or part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), and a denied value is none.
+//! A box decides even where a later sentence says something else. What marks no answer is taken back by a sentence that says so
+//! ("Wait, that's wrong"), and then what stands after it is read. An answer that offers alternatives keeps all of them in its text
+//! ("5 or 6"), so that no grader can mistake it for one of them; so does a value in prose that its words make a bound, a range or
+//! part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), a denied or only supposed value is none, and
+//! a letter after a number in prose is its unit ("46 g" is `46\text{ g}`).
 //! Every scanner reads its input a bounded number of times.
 //!
 //! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the

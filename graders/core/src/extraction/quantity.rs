@@ -1,5 +1,5 @@
-//! Quantities in prose: "79 g", "48 m²", "9.8 m/s^2". Outside mathematics a letter after a number is the symbol of a unit, and is
-//! handed over upright (`79\text{ g}`), so that no grader takes it for a variable. Where the number is part of a sum or product,
+//! Quantities in prose: "46 g", "48 m²", "9.8 m/s^2". Outside mathematics a letter after a number is the symbol of a unit, and is
+//! handed over upright (`46\text{ g}`), so that no grader takes it for a variable. Where the number is part of a sum or product,
 //! the letter stays what it is: `3m + 2`.
 
 use std::borrow::Cow;
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_letter_after_a_number_is_its_unit() {
         for (text, quantity) in [
-            ("79 g", "79\\text{ g}"),
-            ("1,000.99m²", "1,000.99\\text{ m}^2"),
+            ("46 g", "46\\text{ g}"),
+            ("1,204.75m²", "1,204.75\\text{ m}^2"),
             ("-5 m^3", "-5\\text{ m}^3"),
             ("20 m/s", "20\\text{ m/s}"),
             ("9.8 m/s²", "9.8\\text{ m/s}^2"),

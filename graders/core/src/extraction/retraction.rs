@@ -12,7 +12,7 @@ use super::{Found, Rule, opening};
 /// How much of a sentence is read for what it takes back, in bytes.
 const SENTENCE: usize = 160;
 
-/// Most words a sentence has that takes something back, after its interjections.
+/// Most words a clause has that takes something back, after its interjections.
 const MOST_WORDS: usize = 8;
 
 /// Most words before the value that a sentence gives instead.
@@ -27,13 +27,16 @@ const CORRECTING: &[&str] = &[
     "c'est", "es",
 ];
 
-/// What stands after the last sentence of `text` that takes back what was said before it.
+/// Marks that end a clause of a sentence.
+const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', '，', '；', '：'];
+
+/// What stands after the last clause of `text` that takes back what was said before it.
 pub(super) fn standing(text: &str) -> &str {
     for start in openings(text) {
         let sentence = sentence(&text[start..]);
-        let end = start + sentence.len();
-        if !text[end..].starts_with(['?', '？']) && takes_back(sentence, &text[..start]) {
-            return &text[end..];
+        let asks = text[start + sentence.len()..].starts_with(['?', '？']);
+        if let Some(end) = taken_back(sentence, &text[..start]).filter(|_| !asks) {
+            return &text[start + end..];
         }
     }
     text
@@ -64,33 +67,32 @@ fn words(sentence: &str) -> impl Iterator<Item = &str> {
     sentence.split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’')).filter(|word| !word.is_empty())
 }
 
-/// Whether a sentence takes back what was said `before` it.
-fn takes_back(sentence: &str, before: &str) -> bool {
-    if TAKEN_BACK.iter().any(|phrase| starts_with(sentence, phrase)) {
-        return true;
+/// The end of the clause of a sentence that takes back what was said `before` it.
+fn taken_back(sentence: &str, before: &str) -> Option<usize> {
+    if let Some(phrase) = TAKEN_BACK.iter().find(|phrase| starts_with(sentence, phrase)) {
+        return Some(phrase.len());
     }
     let mut words = words(sentence).peekable();
     let mut interjects = false;
     while let Some(word) = words.next_if(|word| roles(word).interjects() || roles(word).opens()) {
         interjects |= roles(word).interjects();
     }
-    let Some(subject) = words.next() else {
-        return false;
-    };
+    let subject = words.next()?;
     let first_person = is_one_of(subject, &["i", "my", "ich", "je", "j'ai"]);
     if !(first_person || is_one_of(subject, DEMONSTRATIVES) || interjects && is_one_of(subject, FAULTS)) {
-        return false;
+        return None;
     }
-    let rest: Vec<&str> = words.take(MOST_WORDS + 1).collect();
-    if rest.len() > MOST_WORDS {
-        return false;
+    let start = super::place(sentence, subject).start;
+    let clause = sentence[start..].split(CLAUSE_ENDS).next().unwrap_or_default();
+    if self::words(clause).nth(MOST_WORDS).is_some() {
+        return None;
     }
-    let denies = [subject].iter().chain(&rest).any(|word| roles(word).denies() || lower(word).ends_with("n't"));
-    let says = |list: &[&str]| rest.iter().any(|word| is_one_of(word, list));
+    let denies = self::words(clause).any(|word| roles(word).denies() || lower(word).ends_with("n't"));
+    let says = |list: &[&str]| self::words(clause).any(|word| is_one_of(word, list));
     let faulty = if denies { says(RIGHTS) } else { says(FAULTS) || interjects && says(SLIPS) };
     // Without an interjection, "that is wrong" may be said of anything; it is said of an answer right after one.
     let meant = interjects || first_person || names_answer(last_sentence(before));
-    meant && (faulty || interjects && is_one_of(subject, FAULTS))
+    (meant && faulty).then_some(start + clause.len())
 }
 
 fn is_one_of(word: &str, list: &[&str]) -> bool {
@@ -170,7 +172,7 @@ mod tests {
             "So 41. I made an error above.",
             "So 41 — wait, wrong.",
             "So 41. Scratch that.",
-            "So 41.\n**Wait**, that's not it, it isn't right.",
+            "So 41.\n**Wait**, that isn't right.",
             "答案是41。不对。",
             "La réponse est 41. Non, c'est faux.",
             "Die Antwort ist 41. Nein, das ist falsch.",
@@ -178,6 +180,8 @@ mod tests {
             assert!(standing(text).chars().count() <= 1, "{text}");
         }
         assert_eq!(standing("So 41. Wait, that's wrong. So 42."), ". So 42.");
+        assert_eq!(standing("So 41. No, that is not right, it is 42"), ", it is 42");
+        assert_eq!(standing("答案是 41。不对，应该是 42"), "，应该是 42");
     }
 
     #[test]

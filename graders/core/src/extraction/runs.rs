@@ -209,7 +209,7 @@ impl Walk<'_, '_> {
         let roles = line.roles(at);
         if roles.joiner().is_some() {
             // "5, or 6": a separator before a joiner says nothing more.
-            let joins = self.operand || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
+            let joins = self.operand || self.joining || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
             self.joining = true;
             return joins && self.wait();
         }

@@ -99,7 +99,7 @@ fn name_length(rest: &str, first: char, names: &[&str]) -> Option<usize> {
     let folded = first.to_lowercase().next()?;
     names
         .iter()
-        .filter(|name| name.chars().next() == Some(folded))
+        .filter(|name| name.starts_with(folded))
         .filter_map(|name| {
             let length = folded_prefix(rest, name)?;
             let goes_on = rest[length..].starts_with(|c: char| c.is_alphabetic() && is_spaced(c));

@@ -91,6 +91,9 @@ impl<'a> Line<'a> {
     }
 }
 
+/// Words whose dots end no sentence, all of one length.
+const ABBREVIATIONS: &[&str] = &["a.m.", "p.m.", "A.M.", "P.M.", "i.e.", "e.g."];
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -204,7 +207,7 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, rest: &str) {
-        if ["a.m.", "p.m.", "A.M.", "P.M."].iter().any(|time| rest.starts_with(time)) {
+        if ABBREVIATIONS.iter().any(|abbreviation| rest.starts_with(abbreviation)) {
             return self.push(Kind::Word, "p.m.".len());
         }
         let ideographic = rest.starts_with(is_ideographic);
