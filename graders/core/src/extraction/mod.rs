@@ -25,6 +25,7 @@
 mod boxed;
 mod characters;
 pub mod choice;
+mod clause;
 mod connector;
 mod display;
 mod emphasis;
