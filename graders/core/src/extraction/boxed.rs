@@ -24,27 +24,47 @@ struct Frame {
     escaped: bool,
 }
 
-/// The last box of `text`, or the list of boxes it ends.
-pub(super) fn last(text: &str) -> Option<Found<'_>> {
+/// What the boxes of a text say.
+pub(super) struct Boxes<'a> {
+    /// The last box, or the list of boxes it ends.
+    pub(super) last: Option<Found<'a>>,
+    /// What stands before the first box that is never closed: what such a box holds was not finished and is no answer.
+    pub(super) before_unclosed: &'a str,
+}
+
+/// Reads the boxes of `text`.
+pub(super) fn read(text: &str) -> Boxes<'_> {
     let frames = frames(text);
-    let mut members = Vec::new();
-    let mut sources = Vec::new();
+    let open = frames.iter().find(|frame| frame.close.is_none());
+    Boxes { before_unclosed: open.map_or(text, |frame| &text[..frame.start]), last: last(text, &frames) }
+}
+
+fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
+    let mut outermost = Vec::new();
     let mut covered = 0;
     for (index, frame) in frames.iter().enumerate() {
-        let Some((_, end)) = frame.close else {
-            continue;
-        };
-        if frame.start < covered {
-            continue;
-        }
-        covered = end;
-        let source = unwrapped(text, &frames, index);
-        let answer = content(text, source, &frames[index + 1..], frame.escaped);
-        if !is_placeholder(&answer) {
-            sources.push(source);
-            members.push(Member { start: frame.start, end, text: answer });
+        if let Some((_, end)) = frame.close
+            && frame.start >= covered
+        {
+            covered = end;
+            outermost.push((index, end));
         }
     }
+    let mut members = Vec::new();
+    let mut sources = Vec::new();
+    for (index, end) in outermost.into_iter().rev() {
+        let source = unwrapped(text, frames, index);
+        let answer = content(text, source, &frames[index + 1..], frames[index].escaped);
+        if !is_placeholder(&answer) {
+            sources.push(source);
+            members.push(Member { start: frames[index].start, end, text: answer });
+        }
+        if members.len() == series::MOST_MEMBERS {
+            break;
+        }
+    }
+    members.reverse();
+    sources.reverse();
     let series = series::last(text, &members)?;
     let single = series.distinct == 1;
     let last = members.len() - 1;
@@ -53,12 +73,6 @@ pub(super) fn last(text: &str) -> Option<Found<'_>> {
         text: series.text,
         rule: if single { Rule::Boxed } else { Rule::BoxedList },
     })
-}
-
-/// What stands before the first box of `text` that is never closed: what such a box holds was not finished and is no answer.
-pub(super) fn before_unclosed(text: &str) -> &str {
-    let open = frames(text).into_iter().find(|frame| frame.close.is_none());
-    open.map_or(text, |frame| &text[..frame.start])
 }
 
 /// All box commands of `text` in their order, each with the brace that closes it.
@@ -286,7 +300,7 @@ mod tests {
     use super::*;
 
     fn answer(text: &str) -> Option<(String, Rule)> {
-        last(text).map(|found| (found.text.into_owned(), found.rule))
+        read(text).last.map(|found| (found.text.into_owned(), found.rule))
     }
 
     fn single(text: &str) -> String {
@@ -402,8 +416,9 @@ mod tests {
         ] {
             let many = unit.repeat(200_000);
             for text in [many.clone(), format!(r"\boxed{{{many}}}"), format!(r"{many}\boxed{{3}}")] {
-                assert!(last(&text).is_none_or(|found| found.source.len() <= text.len()), "{unit}");
-                assert!(before_unclosed(&text).len() <= text.len(), "{unit}");
+                let boxes = read(&text);
+                assert!(boxes.last.is_none_or(|found| found.source.len() <= text.len()), "{unit}");
+                assert!(boxes.before_unclosed.len() <= text.len(), "{unit}");
             }
         }
     }

@@ -30,7 +30,7 @@ struct Letter {
 }
 
 /// How much of the end of a text is read for a letter that nothing states, in bytes.
-const CLOSING: usize = 1 << 14;
+const CLOSING: usize = 1 << 13;
 
 /// How much of a clause is read for a letter, in bytes.
 const CLAUSE: usize = 512;
@@ -75,7 +75,7 @@ pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
     // "answer: b": a lower-case letter counts where it is all there is.
     let alone = clause.trim().trim_end_matches(['.', ')']).trim_start_matches('(');
     let lower = alone.len() == 1 && alone.bytes().all(|byte| byte.is_ascii_lowercase());
-    lower.then(|| Found::slice(alone, Rule::Choice))
+    lower.then(|| Found { text: Cow::Owned(alone.to_uppercase()), source: alone, rule: Rule::Choice })
 }
 
 /// The letter a short answer names: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`, `C) 5 cm`; upper case.
@@ -215,32 +215,14 @@ fn sentence(text: &str, at: usize) -> &str {
 
 /// Whether the sentence before a letter opens with a word that takes back what was said, and says little else.
 fn takes_back(sentence: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "no",
-        "nope",
-        "wait",
-        "actually",
-        "sorry",
-        "correction",
-        "oops",
-        "hmm",
-        "scratch",
-        "rather",
-        "non",
-        "nein",
-        "不",
-        "不对",
-        "等等",
-        "更正",
-    ];
     const MOST_WORDS: usize = 7;
     let mut words = sentence
         .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
         .filter(|word| !word.is_empty())
         .take(MOST_WORDS + 1);
     // "But wait, B": a joiner or an interjection may come first.
-    let opening = words.by_ref().find(|word| !matches!(&*lower(word), "but" | "oh" | "and" | "well" | "ah"));
-    opening.is_some_and(|word| OPENINGS.contains(&&*lower(word))) && words.count() < MOST_WORDS
+    let opening = words.by_ref().find(|word| !roles(word).opens());
+    opening.is_some_and(|word| roles(word).interjects()) && words.count() < MOST_WORDS
 }
 
 /// Whether the sentence of a letter goes on to a question mark: "Wait, is it B?".
@@ -436,7 +418,7 @@ mod tests {
         let first = |clause| in_clause(clause).map(|found| found.text.into_owned());
         assert_eq!(first("for sure D, it can't be A or B").as_deref(), Some("D"));
         assert_eq!(first("A or B").as_deref(), Some("A or B"));
-        assert_eq!(first("b.").as_deref(), Some("b"));
+        assert_eq!(first("b.").as_deref(), Some("B"));
         assert_eq!(first("42"), None);
     }
 

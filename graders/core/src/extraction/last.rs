@@ -2,13 +2,15 @@
 //! sentence say about it decides between several numbers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::maths_spans::{self, Span};
 use super::qualify::{self, Before};
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
-use super::{Found, Rule, emphasis};
+use super::words::Joiner;
+use super::{Found, Rule, clause, display, emphasis};
 
 /// Most words a text has that is an answer in words.
 const MOST_WORDS: usize = 4;
@@ -17,12 +19,7 @@ const MOST_WORDS: usize = 4;
 pub(super) fn conclusion(text: &str) -> Option<Found<'_>> {
     expression(text)
         .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
-        .or_else(|| {
-            paragraphs(text)
-                .into_iter()
-                .rev()
-                .find_map(|paragraph| bold(paragraph).or_else(|| display(paragraph)).or_else(|| last_value(paragraph)))
-        })
+        .or_else(|| paragraphs(text).into_iter().rev().find_map(paragraph))
         .or_else(|| few_words(text))
 }
 
@@ -34,7 +31,7 @@ fn expression(text: &str) -> Option<Found<'_>> {
         && span.start == 0
         && span.end == closed.len()
     {
-        let (text, source) = display_answer(&closed[span.inner_start..span.inner_end])?;
+        let (text, source) = display::answer(&closed[span.inner_start..span.inner_end])?;
         return Some(Found { text, source, rule: Rule::Whole });
     }
     if whole.contains('\n') {
@@ -121,176 +118,125 @@ fn paragraphs(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// The last bold value of a paragraph.
-fn bold(paragraph: &str) -> Option<Found<'_>> {
-    emphasis::bold(paragraph).into_iter().rev().find_map(|bold| {
-        let found = last_value(bold)?;
-        if qualify::denied_after(&paragraph[..super::place(paragraph, bold).start]) {
-            return None;
-        }
-        Some(Found { rule: Rule::Bold, ..found })
-    })
-}
-
-/// Display maths at the end of a paragraph, unless a conclusion in words follows it.
-fn display(paragraph: &str) -> Option<Found<'_>> {
-    let span = maths_spans::spans(paragraph).into_iter().rfind(|span| span.display)?;
-    let after = &paragraph[span.end..];
-    let line = Line::read(after);
-    let concludes = line.tokens.iter().any(|token| token.kind == Kind::Word && token.roles.conclusion());
-    if concludes && runs::runs(&line).iter().any(|run| run.strong) {
-        return None;
-    }
-    let (text, source) = display_answer(&paragraph[span.inner_start..span.inner_end])?;
-    Some(Found { text, source, rule: Rule::DisplayMath })
-}
-
-/// Display maths as one answer: of several lines the right side of the last, or all of them where each is an equation.
-pub(super) fn display_answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
-    let inner = only_environment(tidy(inner));
-    if !inner.chars().any(|c| c.is_alphanumeric() || c == '∞' || c == '∅') {
-        return None;
-    }
-    // Line breaks inside another environment belong to it.
-    if inner.contains("\\begin") || !(inner.contains("\\\\") || inner.contains('&')) {
-        return Some((Cow::Borrowed(inner), inner));
-    }
-    let rows: Vec<&str> = inner.split("\\\\").map(tidy).filter(|row| !row.is_empty()).collect();
-    let last = rows.last()?;
-    let bare = last.trim_start_matches(['&', ' ']);
-    if let Some(right) = bare.strip_prefix('=') {
-        let right = tidy(right.trim_start_matches(['&', ' ']));
-        return Some((without_ampersands(right), right));
-    }
-    let equations = rows.iter().all(|row| row.contains('=') && !row.trim_start_matches(['&', ' ']).starts_with('='));
-    if rows.len() == 1 || !equations {
-        return Some((without_ampersands(last), last));
-    }
-    let list = rows.iter().map(|row| without_ampersands(row)).collect::<Vec<_>>().join(", ");
-    Some((Cow::Owned(list), inner))
-}
-
-/// What an environment that only displays holds.
-fn only_environment(inner: &str) -> &str {
-    match maths_spans::spans(inner).as_slice() {
-        [span] if span.display && span.start == 0 && span.end == inner.len() => {
-            tidy(&inner[span.inner_start..span.inner_end])
-        }
-        _ => inner,
-    }
-}
-
-fn without_ampersands(row: &str) -> Cow<'_, str> {
-    if row.contains('&') { Cow::Owned(row.replace("\\&", "&").replace('&', "")) } else { Cow::Borrowed(row) }
-}
-
-/// The value a paragraph ends with.
-fn last_value(paragraph: &str) -> Option<Found<'_>> {
-    if !paragraph.contains(|c: char| {
+/// The answer a paragraph comes to.
+fn paragraph(text: &str) -> Option<Found<'_>> {
+    if !text.contains(|c: char| {
         c.is_numeric() || "$\\=<>+-−*/^|≤≥≠≈∞∅∪∈".contains(c) || c > '\u{370}' && !c.is_alphabetic()
     }) {
         return None;
     }
-    let line = Line::read(paragraph);
-    let runs: Vec<Run> = runs::runs(&line)
-        .into_iter()
-        .filter(|run| run.strong && qualify::before(&line, run.first) != Before::Denied)
-        .collect();
-    let last = *runs.last()?;
-    let run = in_main_clause(&line, &runs).unwrap_or(last);
-    let (first, end) = settled(&line, run);
+    let line = Line::read(text);
+    let said = |run: &Run| {
+        run.strong && qualify::before(&line, run.first) != Before::Denied && !qualify::supposed(&line, run.first)
+    };
+    let runs: Vec<Run> = runs::runs(&line).into_iter().filter(said).collect();
+    bold(&line, &runs).or_else(|| displayed(&line, &runs)).or_else(|| last_value(&line, &runs))
+}
+
+/// The last bold value of a paragraph.
+fn bold<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
+    let places: Vec<_> = emphasis::bold(line.text).into_iter().map(|bold| super::place(line.text, bold)).collect();
+    places.iter().rev().find_map(|place| {
+        let from = runs.partition_point(|run| line.tokens[run.end - 1].end <= place.start);
+        let to = runs.partition_point(|run| line.tokens[run.first].start < place.end);
+        let inside = runs.get(from..to).filter(|inside| !inside.is_empty())?;
+        let run = clause::in_main_clause(line, inside).or(inside.last().copied())?;
+        let found = concluded(line, previous(runs, run), emphasized(line, run, &places))?;
+        Some(Found { rule: Rule::Bold, ..found })
+    })
+}
+
+/// What of a run in prose is bold: all of it where it offers alternatives or each of its values is bold.
+fn emphasized(line: &Line<'_>, run: Run, places: &[Range<usize>]) -> Run {
+    let is_bold = |at: usize| {
+        let token = &line.tokens[at];
+        let next = places.partition_point(|place| place.end < token.end);
+        places.get(next).is_some_and(|place| place.start <= token.start)
+    };
+    let value = |at: &usize| matches!(line.tokens[*at].kind, Kind::Number | Kind::Maths | Kind::Command);
+    let offers = (run.first..run.end).any(|at| runs::joined(line, run.first, at) == Some(Joiner::Or));
+    let mut bold = (run.first..run.end).filter(|at| is_bold(*at)).peekable();
+    let Some(first) = bold.peek().copied().filter(|_| !offers) else {
+        return run;
+    };
+    // What the marks cut off may leave an operator or a joiner behind.
+    let operand = |at: &usize| {
+        !matches!(line.tokens[*at].kind, Kind::Operator | Kind::Relation | Kind::Separator | Kind::Open)
+            && runs::joined(line, run.first, *at).is_none()
+    };
+    match bold.rfind(operand) {
+        Some(last) if !(run.first..run.end).filter(value).all(is_bold) => Run { first, end: last + 1, strong: true },
+        _ => run,
+    }
+}
+
+/// Display maths at the end of a paragraph, unless a conclusion in words follows it.
+fn displayed<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
+    let span = maths_spans::spans(line.text).into_iter().rfind(|span| span.display)?;
+    let at = line.tokens.partition_point(|token| token.start < span.start);
+    let concludes = |at: usize| line.kind(at) == Some(Kind::Word) && line.roles(at).conclusion();
+    if (at + 1..line.tokens.len()).any(concludes) && runs.last().is_some_and(|run| run.first > at) {
+        return None;
+    }
+    let (text, source) = match qualify::before(line, at) {
+        Before::Denied => return None,
+        Before::Qualified(start) => {
+            let end = line.tokens[at].end;
+            let source = &line.text[line.tokens[start].start..end];
+            (Cow::Borrowed(source), source)
+        }
+        Before::Nothing => match qualify::sign_word(line, at) {
+            Some(sign) => qualify::signed(line, sign, Run { first: at, end: at + 1, strong: true }),
+            None => display::answer(&line.text[span.inner_start..span.inner_end])?,
+        },
+    };
+    Some(Found { text, source, rule: Rule::DisplayMath })
+}
+
+/// The value a paragraph ends with.
+fn last_value<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
+    let run = clause::in_main_clause(line, runs).or(runs.last().copied())?;
+    concluded(line, previous(runs, run), run)
+}
+
+fn previous(runs: &[Run], run: Run) -> Option<Run> {
+    let at = runs.partition_point(|other| other.first < run.first);
+    runs[..at].last().copied()
+}
+
+/// A run in prose as the answer, without what only leads to it.
+fn concluded<'a>(line: &Line<'a>, previous: Option<Run>, run: Run) -> Option<Found<'a>> {
+    if let Some(start) = qualify::qualified(line, previous, run) {
+        return Some(qualify::clause(line, start, run, Rule::LastExpression));
+    }
+    let (first, end) = clause::settled(line, run);
+    let end = runs::without_count(line, first, end);
     if first == run.first
-        && let Some(sign) = qualify::sign_word(&line, first)
+        && let Some(sign) = qualify::sign_word(line, first)
     {
-        let end = runs::without_count(&line, first, end);
-        let (text, source) = qualify::signed(&line, sign, Run { first, end, strong: true });
+        let (text, source) = qualify::signed(line, sign, Run { first, end, strong: true });
         return Some(Found { text, source, rule: Rule::LastNumber });
     }
-    let end = runs::without_count(&line, first, end);
-    let (first, end) = runs::without_brackets(&line, first, end);
-    let (text, source) = runs::text(&line, first, end);
+    let (first, end) = runs::without_brackets(line, first, end);
+    let (text, source) = runs::text(line, first, end);
     let number = line.tokens[first..end]
         .iter()
         .all(|token| !matches!(token.kind, Kind::Maths | Kind::Command | Kind::Name | Kind::Relation | Kind::Open));
     Some(Found { text, source, rule: if number { Rule::LastNumber } else { Rule::LastExpression } })
 }
 
-/// The last value of the last sentence that stands before a subordinate clause about it.
-fn in_main_clause(line: &Line<'_>, runs: &[Run]) -> Option<Run> {
-    let last = runs.last()?;
-    let start = (0..last.first).rev().find(|at| line.tokens[*at].kind == Kind::Stop).map_or(0, |stop| stop + 1);
-    let word = |at: &usize| line.tokens[*at].kind == Kind::Word;
-    let start = (start..last.first).rev().filter(word).find(|at| line.roles(*at).conclusion()).unwrap_or(start);
-    let first = runs.iter().find(|run| run.first >= start)?;
-    let clause = (first.end..last.first).filter(word).find(|at| line.roles(*at).subordinate())?;
-    runs.iter().rfind(|run| run.end <= clause).copied()
-}
-
-/// What of a run in prose is the answer: the right side of a chain of numbers, the last of two values a comma happens to part.
-fn settled(line: &Line<'_>, run: Run) -> (usize, usize) {
-    let (mut first, end) = (run.first, run.end);
-    let mut depth = 0usize;
-    let mut relations = Vec::new();
-    let mut commas = Vec::new();
-    let mut joined = false;
-    for at in first..end {
-        match line.tokens[at].kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.saturating_sub(1),
-            Kind::Relation if depth == 0 => relations.push(at),
-            Kind::Separator if depth == 0 => commas.push(at),
-            Kind::Word | Kind::Name if depth == 0 => joined |= runs::joined(line, first, at).is_some(),
-            _ => {}
-        }
-    }
-    if !joined
-        && let [comma] = commas.as_slice()
-        && !introduces_list(line, first)
-        && (line.tokens[*comma + 1..end].iter().any(|token| token.kind == Kind::Word) || follows_prose(line, end))
-    {
-        first = comma + 1;
-        relations.retain(|at| *at > first);
-        commas.clear();
-    }
-    if joined || !commas.is_empty() {
-        return (first, end);
-    }
-    let equalities = relations.iter().all(|at| matches!(line.str(*at), "=" | "≈" | "\\approx" | "＝" | "=="));
-    let Some(last) = relations.last().filter(|_| equalities) else {
-        return (first, end);
-    };
-    let symbolic = line.tokens[first..relations[0]]
-        .iter()
-        .any(|token| matches!(token.kind, Kind::Name | Kind::Maths | Kind::Command));
-    if relations.len() == 1 && symbolic { (first, end) } else { (last + 1, end) }
-}
-
-/// Whether the word or mark before a run announces a list: "the roots are 2, 3".
-fn introduces_list(line: &Line<'_>, first: usize) -> bool {
-    first.checked_sub(1).is_none_or(|before| match line.tokens[before].kind {
-        Kind::Word => line.roles(before).verb(),
-        Kind::Relation | Kind::Stop => true,
-        Kind::Other => line.str(before) == ":",
-        _ => false,
-    })
-}
-
-/// Whether the sentence goes on after a run.
-fn follows_prose(line: &Line<'_>, end: usize) -> bool {
-    line.kind(end) == Some(Kind::Word)
-}
-
 /// Whether the words of a short text make something else of its value: "less than 7" is not 7.
 fn is_qualified(text: &str) -> bool {
     let line = Line::read(text);
-    runs::runs(&line).iter().any(|run| {
-        run.strong && (qualify::before(&line, run.first) == Before::Qualified || qualify::after(&line, run.end))
-    })
+    runs::runs(&line).into_iter().any(|run| run.strong && qualify::qualified(&line, None, run).is_some())
 }
 
-/// A text of few words and one line, as it stands: "Monday", "no solution".
+/// A text of few words and one line, as it stands: "Monday", "no solution"; without the number of its question, as in "7. B".
 fn few_words(text: &str) -> Option<Found<'_>> {
     let whole = tidy(text);
+    let numbered = whole.trim_start_matches(|c: char| c.is_ascii_digit());
+    let parted = |rest: &&str| rest.starts_with(' ') && numbered.len() < whole.len();
+    let whole = numbered.strip_prefix(['.', ')']).filter(parted).map_or(whole, tidy);
     let words: usize = whole
         .split_whitespace()
         .take(MOST_WORDS + 1)
@@ -339,7 +285,7 @@ mod tests {
     #[test]
     fn the_last_value_of_prose_keeps_what_belongs_to_it() {
         for (text, answer) in [
-            ("donc 353 g - 79 g = 274 g. Donc, il a déjà 79 g de cire.", "79 g"),
+            ("donc 310 g - 46 g = 264 g. Il lui reste ainsi 46 g de sucre.", "46\\text{ g}"),
             ("the final cost is 100 - 30 = 70", "70"),
             ("it is 1,000.99€ in all", "1,000.99€"),
             ("so the share is 13/28", "13/28"),
@@ -362,6 +308,13 @@ mod tests {
             assert_eq!(read(text).0, "-7", "{text}");
         }
         assert_eq!(read("so 10 minus 3 is 7").0, "7");
+    }
+
+    #[test]
+    fn the_number_of_a_question_is_no_value() {
+        for (text, answer) in [("7. B", "B"), ("12) Monday", "Monday"), ("7. 12", "12"), ("3) x = 5", "x = 5")] {
+            assert_eq!(read(text).0, answer);
+        }
     }
 
     #[test]
@@ -391,10 +344,47 @@ mod tests {
             "It can never be equal to 7 at all.",
             "It is clear that it is not **7** in all",
             "这个问题的答案不可能是7，这是很清楚的。",
+            "So the answer is certainly not $$7$$",
+            "So the answer is certainly not\n\\[ 7 \\]",
+            "It is clear that if it is 7, nothing is left.",
         ] {
             assert!(conclusion(text).is_none(), "{text}");
         }
         assert_eq!(read("It comes to 5, not 7").0, "5");
+    }
+
+    #[test]
+    fn a_qualified_value_is_handed_over_with_what_qualifies_it() {
+        for (text, phrase) in [
+            ("So x is less than 7 here.", "less than 7 here"),
+            ("We see that it is half of **7**.", "half of 7"),
+            ("So it is 7 or more of them in the end.", "7 or more of them in the end"),
+            ("It then ranges from 5 to 7.", "5 to 7"),
+            ("So it is at most $$7$$", "at most $$7$$"),
+            ("所以它小于7，如上所示。", "所以它小于7"),
+        ] {
+            assert_eq!(read(text).0, phrase, "{text}");
+        }
+        for (text, answer) in [
+            ("So she has 12 more than her sister has.", "12"),
+            ("The least of all those greater than 5 is 7.", "7"),
+            ("If it is 5 then 7 are left over.", "7"),
+        ] {
+            assert_eq!(read(text).0, answer, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_list_what_is_bold_counts() {
+        for (text, answer) in [
+            ("So the roots are **5**, **6** and **7**.", "5, 6 and 7"),
+            ("So she has **12** apples and 5 pears now.", "12"),
+            ("So it must be **5** or 6 then.", "5 or 6"),
+            ("So it all comes to 2 + 3 = **5**.", "5"),
+            ("So it fell to minus **7** then.", "-7"),
+        ] {
+            assert_eq!(read(text), (answer.into(), Rule::Bold), "{text}");
+        }
     }
 
     #[test]

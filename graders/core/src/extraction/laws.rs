@@ -1,5 +1,7 @@
 //! What holds of every extraction, whatever the text.
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 
 use super::{Mode, Options, Rule, extract, reasoning};
@@ -63,6 +65,13 @@ fn texts() -> impl Strategy<Value = String> {
         " to ",
         " or more",
         "No, ",
+        "Wait, that's wrong. ",
+        "if ",
+        "maybe ",
+        "7 m",
+        "^2",
+        "/",
+        ": ",
         ".7",
         "\\begin{align}",
         "\\end{align}",
@@ -109,6 +118,22 @@ proptest! {
             prop_assert!(!found.text.is_empty());
             let parts = reasoning::visible(&text, options.think_open);
             prop_assert!(parts.iter().any(|part| part.start <= found.span.start && found.span.end <= part.end));
+        }
+    }
+
+    #[test]
+    fn a_span_holds_what_was_extracted_but_for_markup(text in texts(), options in options()) {
+        if let Some(found) = extract(&text, &options) {
+            let place = &text[found.span.clone()];
+            if let Cow::Borrowed(slice) = found.text {
+                prop_assert!(place.contains(slice));
+            }
+            // Joiners, signs and units are spelled anew; digits stand as they were written, in their order.
+            let mut written = place.chars().filter(|c| c.is_numeric());
+            let raised = |c: char| match c { '²' => '2', '³' => '3', other => other };
+            for digit in found.text.chars().filter(|c| c.is_numeric()) {
+                prop_assert!(written.any(|c| c == digit || raised(c) == digit), "{} in {place}", found.text);
+            }
         }
     }
 
@@ -243,6 +268,14 @@ fn one_mark_without_end_is_read_in_one_go() {
         "7 to ",
         "less than ",
         "No, B. ",
+        "Wait, that's wrong. ",
+        "that is wrong. ",
+        "No, 7. ",
+        "7 m/s^2, ",
+        "if 7 ",
+        "7, maybe ",
+        "**7** or ",
+        "- **7**\n",
     ] {
         let text = mark.repeat(300_000 / mark.len());
         for choices in [false, true] {

@@ -12,22 +12,31 @@
 //! 7. bold text, then display maths, in the last paragraph ([`Rule::Bold`], [`Rule::DisplayMath`]);
 //! 8. the last stand-alone expression or number ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! A box decides even where a later sentence says something else. An answer that offers alternatives keeps all of them in its
-//! text ("5 or 6"), so that no grader can mistake it for one of them; so does a stated value that its words make a bound, a range
-//! or part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), and a denied value is none.
+//! A box decides even where a later sentence says something else. What marks no answer is taken back by a sentence that says so
+//! ("Wait, that's wrong"), and then what stands after it is read. An answer that offers alternatives keeps all of them in its text
+//! ("5 or 6"), so that no grader can mistake it for one of them; so does a value in prose that its words make a bound, a range or
+//! part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), a denied or only supposed value is none, and
+//! a letter after a number in prose is its unit ("46 g" is `46\text{ g}`).
 //! Every scanner reads its input a bounded number of times.
 //!
 //! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the
 //! last 64 KiB of what is visible: who writes more than that after an answer has not concluded with it.
 
 mod boxed;
+mod characters;
 pub mod choice;
+mod clause;
+mod connector;
+mod display;
 mod emphasis;
+mod languages;
 mod last;
 mod maths_spans;
 mod phrases;
 mod qualify;
+mod quantity;
 pub mod reasoning;
+mod retraction;
 mod runs;
 mod series;
 mod stated;
@@ -158,7 +167,7 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
     let parts: Vec<&str> = reasoning::visible(text, options.think_open).into_iter().map(|range| &text[range]).collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
-        Mode::Boxed => last_of(&parts, boxed::last),
+        Mode::Boxed => last_of(&parts, |part| boxed::read(part).last),
         Mode::Whole => last_of(&parts, |part| Some(Found::slice(part.trim(), Rule::Whole))),
     }?;
     if found.text.is_empty() {
@@ -168,14 +177,19 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
-    if let Some(found) = last_of(parts, boxed::last) {
-        return Some(found);
+    let mut unboxed = Vec::with_capacity(parts.len());
+    for part in parts.iter().rev() {
+        let boxes = boxed::read(part);
+        if boxes.last.is_some() {
+            return boxes.last;
+        }
+        unboxed.push(boxes.before_unclosed);
     }
-    let parts: Vec<&str> = parts.iter().map(|part| boxed::before_unclosed(part)).collect();
-    let parts = parts.as_slice();
+    unboxed.reverse();
+    let parts = unboxed.as_slice();
     last_of(parts, |part| tags::last(part, options))
         .or_else(|| last_of(parts, |part| tags::hashes(part, options)))
-        .or_else(|| unmarked(&closing_parts(parts), options))
+        .or_else(|| unmarked(&standing(&closing_parts(parts)), options))
 }
 
 /// The answer of a text that marks none, by what its words say.
@@ -186,6 +200,20 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
             letters.and_then(|()| last_of(parts, choice::in_prose))
         })
         .or_else(|| last_of(parts, last::conclusion))
+}
+
+/// What of the parts a later sentence does not take back.
+fn standing<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut kept = Vec::new();
+    for part in parts.iter().rev() {
+        let standing = retraction::standing(part);
+        kept.push(standing);
+        if standing.len() < part.len() {
+            break;
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 /// The parts that make up the last [`CLOSING`] bytes, in their order.

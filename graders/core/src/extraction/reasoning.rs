@@ -47,11 +47,10 @@ pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     let mut block = think_open.then_some(None);
     let mut at = 0;
     let mut end = text.len();
-    while let Some(step) = text[at..].find(['<', '[', '◁']) {
-        at += step;
-        let Some((mark, length)) = mark_at(&text[at..]) else {
-            // All three opening characters are one, or three, bytes; the next boundary is found again.
-            at += text[at..].chars().next().map_or(1, char::len_utf8);
+    while let Some(byte) = text.as_bytes().get(at) {
+        let opens = matches!(byte, b'<' | b'[') || *byte == "◁".as_bytes()[0];
+        let Some((mark, length)) = opens.then(|| mark_at(&text.as_bytes()[at..])).flatten() else {
+            at += 1;
             continue;
         };
         match (mark, block) {
@@ -94,10 +93,10 @@ pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
     }
 }
 
-fn mark_at(rest: &str) -> Option<(Mark, usize)> {
+fn mark_at(rest: &[u8]) -> Option<(Mark, usize)> {
     // The second byte tells nearly every bracket that opens no mark.
-    let second = rest.as_bytes().get(1)?.to_ascii_lowercase();
-    let opens = match rest.as_bytes()[0] {
+    let second = rest.get(1)?.to_ascii_lowercase();
+    let opens = match rest[0] {
         b'<' => matches!(second, b't' | b'r' | b's' | b'e' | b'/' | b'|') || !second.is_ascii(),
         b'[' => matches!(second, b't' | b'/'),
         _ => true,
@@ -113,11 +112,11 @@ fn mark_at(rest: &str) -> Option<(Mark, usize)> {
             return Some((Mark::Close(kind), close.len()));
         }
     }
-    TURN_ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| (Mark::TurnEnd, end.len()))
+    TURN_ENDS.iter().find(|end| rest.starts_with(end.as_bytes())).map(|end| (Mark::TurnEnd, end.len()))
 }
 
-fn starts_with(rest: &str, mark: &str) -> bool {
-    rest.as_bytes().get(..mark.len()).is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
+fn starts_with(rest: &[u8], mark: &str) -> bool {
+    rest.get(..mark.len()).is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
 #[cfg(test)]
@@ -167,7 +166,7 @@ mod tests {
     #[test]
     fn every_mark_of_the_tables_is_found() {
         for mark in BLOCKS.iter().flat_map(|(open, close)| [open, close]).chain(TURN_ENDS) {
-            assert_eq!(mark_at(mark).map(|(_, length)| length), Some(mark.len()), "{mark}");
+            assert_eq!(mark_at(mark.as_bytes()).map(|(_, length)| length), Some(mark.len()), "{mark}");
         }
     }
 

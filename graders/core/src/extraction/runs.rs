@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::quantity;
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
 use super::words::Joiner;
@@ -16,7 +17,7 @@ pub(super) struct Run {
 }
 
 /// Operators, brackets and joiners that may wait for an operand before a run gives up on them.
-const MOST_WAITING: usize = 4;
+const MOST_WAITING: usize = 6;
 
 /// All runs of `line`, in order.
 pub(super) fn runs(line: &Line<'_>) -> Vec<Run> {
@@ -208,11 +209,13 @@ impl Walk<'_, '_> {
         let roles = line.roles(at);
         if roles.joiner().is_some() {
             // "5, or 6": a separator before a joiner says nothing more.
-            let joins = self.operand || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
+            let joins = self.operand || self.joining || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
             self.joining = true;
             return joins && self.wait();
         }
-        if self.joining && roles.hedge() {
+        let parted = at > 0 && line.kind(at - 1) == Some(Kind::Separator);
+        if roles.hedge() && self.joining || roles.guesses() && parted && self.waiting > 0 {
+            self.joining = true;
             return self.wait();
         }
         let per = word == "per";
@@ -310,7 +313,10 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
     }
     let plain = (first..end).all(|at| {
         let gap = if at > first { &line.text[line.tokens[at - 1].end..line.tokens[at].start] } else { "" };
-        gap.trim().is_empty() && line.tokens[at].kind != Kind::Maths && joined(line, first, at).is_none()
+        gap.trim().is_empty()
+            && line.tokens[at].kind != Kind::Maths
+            && joined(line, first, at).is_none()
+            && quantity::unit(line, first, end, at).is_none()
     });
     if plain {
         let inner = tidy(source);
@@ -318,8 +324,17 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
     }
     let mut answer = String::with_capacity(source.len());
     let mut after_joiner = false;
+    let mut read = first;
     for at in first..end {
         let word = line.str(at);
+        if at < read {
+            continue;
+        }
+        if let Some((unit, next)) = quantity::unit(line, first, end, at) {
+            answer.push_str(&unit);
+            read = next;
+            continue;
+        }
         if let Some(joiner) = joined(line, first, at) {
             // "5, or 6": the comma before a joiner says nothing more.
             let kept = answer.trim_end_matches([',', ' ', '，', '、']).len();
@@ -350,6 +365,9 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
 
 /// The joiner a token is, in a run that starts at `first`.
 pub(super) fn joined(line: &Line<'_>, first: usize, at: usize) -> Option<Joiner> {
+    if at > first && line.roles(at).guesses() && line.kind(at - 1) == Some(Kind::Separator) {
+        return Some(Joiner::Or);
+    }
     let joins = match line.tokens[at].kind {
         Kind::Word => true,
         // A letter joins only between two values: elsewhere it is a variable, whatever it means in Spanish.
@@ -407,6 +425,8 @@ mod tests {
     #[test]
     fn joined_values_are_one_run_with_their_joiner() {
         assert_eq!(all("either 41 or maybe 42."), ["41 or 42"]);
+        assert_eq!(all("41, maybe 42"), ["41 or 42"]);
+        assert_eq!(all("41 or it could be 42"), ["41 or 42"]);
         assert_eq!(all("$5$ oder $6$"), ["5 or 6"]);
         assert_eq!(all("son 5 y 6"), ["5 and 6"]);
         assert_eq!(all("5或6"), ["5 or 6"]);

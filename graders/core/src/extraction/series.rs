@@ -24,6 +24,9 @@ pub(super) struct Series<'a> {
     pub(super) distinct: usize,
 }
 
+/// Most answers that are read as one list: longer ones are cut, and are no better an answer for it.
+pub(super) const MOST_MEMBERS: usize = 512;
+
 /// Longest stretch between two members that may still join them, in bytes.
 const LONGEST_GAP: usize = 160;
 

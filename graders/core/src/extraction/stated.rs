@@ -3,29 +3,28 @@
 
 use std::borrow::Cow;
 
-use super::qualify::{self, Before};
+use super::characters::is_spaced;
+use super::connector::{How, after_connector};
+use super::qualify;
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
 use super::words::{answer_names, lower, roles};
-use super::{Found, Options, Rule, choice, maths_spans};
+use super::{Found, Options, Rule, choice, display, maths_spans, retraction};
 
 /// Names up to this many letters need a colon and a line of their own.
 const SHORTEST_NAME: usize = 3;
-
-/// Most words between an answer's name and its verb.
-const MOST_BETWEEN: usize = 14;
 
 /// Most words an answer in words has.
 const MOST_WORDS: usize = 4;
 
 /// The last statement of an answer in `text`.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
-    let names: Vec<&str> = answer_names(options.language).collect();
-    let opening = opening_bytes(&names);
+    let names = names_by_opening(options);
     let mut end = text.len();
     for at in (0..text.len()).rev() {
-        if !opening[usize::from(text.as_bytes()[at])] {
+        let names = &names[usize::from(text.as_bytes()[at])];
+        if names.is_empty() {
             continue;
         }
         let Some(first) = text[at..].chars().next() else {
@@ -36,7 +35,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         if !opens_word {
             continue;
         }
-        let Some(length) = name_length(&text[at..], first, &names) else {
+        let Some(length) = name_length(&text[at..], first, names) else {
             continue;
         };
         // What follows belongs to this name only up to the next one, so every byte is read for one name.
@@ -52,41 +51,32 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         {
             let place = super::place(text, found.source);
             let later = options.choices.then(|| choice::correction(&text[place.end..])).flatten();
-            return Some(later.map_or(found, |letter| Found { rule: Rule::Stated, ..letter }));
+            let later = later.or_else(|| retraction::correction(&text[place.end..]));
+            return Some(later.map_or(found, |later| Found { rule: Rule::Stated, ..later }));
         }
         end = at;
     }
     None
 }
 
-/// Which bytes the names open with, in either case: nearly every byte of a text is passed over by this alone.
-fn opening_bytes(names: &[&str]) -> [bool; 256] {
-    let mut opening = [false; 256];
-    for first in names.iter().filter_map(|name| name.chars().next()) {
-        for c in first.to_uppercase().chain([first]) {
-            opening[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
+/// The names by the byte they open with, in either case: nearly every byte of a text is passed over by this alone.
+fn names_by_opening(options: &Options<'_>) -> Vec<Vec<&'static str>> {
+    let mut names = vec![Vec::new(); 1 << u8::BITS];
+    for name in answer_names(options.language) {
+        for c in name.chars().take(1).flat_map(|first| first.to_uppercase().chain([first])) {
+            let named: &mut Vec<&str> = &mut names[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])];
+            if named.last() != Some(&name) {
+                named.push(name);
+            }
         }
     }
-    opening
+    names
 }
 
 /// The answer inside a text that is known to hold one, such as an answer tag.
 pub(super) fn inside<'a>(text: &'a str, rule: Rule, options: &Options<'_>) -> Option<Found<'a>> {
     let found = last(text, options)?;
     Some(Found { rule, ..found })
-}
-
-/// How a name was connected with what follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    Colon,
-    Verb,
-    Heading,
-}
-
-/// Whether words of this letter's script are parted by blanks.
-fn is_spaced(c: char) -> bool {
-    c < '\u{2e80}'
 }
 
 fn opens_line(text: &str, at: usize) -> bool {
@@ -128,117 +118,6 @@ fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
         }
     }
     Some(chars.offset())
-}
-
-/// What follows the connector after a name, with blank space and emphasis cut; `None` where the name is not connected.
-///
-/// `direct` allows a value right after the name.
-fn after_connector(after: &str, opens_line: bool, direct: bool) -> Option<(&str, How)> {
-    let named = after.trim_start_matches(['*', '_', '`', ' ', '\u{a0}', ')', ']']);
-    let rest = after_parenthesis(named);
-    if direct && rest.len() < named.len() && rest.trim_end_matches('.').trim().is_empty() {
-        return Some((named, How::Heading));
-    }
-    if let Some(value) = rest.strip_prefix([':', '：', '=']) {
-        return Some((value_start(value), How::Colon));
-    }
-    if opens_line && (rest.starts_with('\n') || rest.starts_with("\r\n")) {
-        return Some((value_start(rest), How::Heading));
-    }
-    // Sentences end before a verb does: only a short stretch of this sentence may stand between.
-    let mut at = 0;
-    for word_index in 0..MOST_BETWEEN {
-        let tail = &rest[at..];
-        let blank = tail.len() - tail.trim_start_matches([' ', '*', '_', ',', '，']).len();
-        let tail = &tail[blank..];
-        let first = tail.chars().next()?;
-        if is_spaced(first) {
-            let length = tail
-                .find(|c: char| !(c.is_alphanumeric() || "'’$\\{}()-".contains(c) || is_combining(c)))
-                .unwrap_or(tail.len());
-            let word = &tail[..length];
-            let after_word = &tail[length..];
-            if roles(word).verb() {
-                return Some((value_start(after_word), How::Verb));
-            }
-            if length == 0 {
-                return None;
-            }
-            if word_index == 0 && !roles(word).between() {
-                // Languages that put the verb last state the value right after the name.
-                let value = word.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '\\');
-                return (direct && value).then(|| (value_start(rest), How::Heading));
-            }
-            if let Some(value) = after_word.strip_prefix([':', '：']) {
-                return Some((value_start(value), How::Colon));
-            }
-            at += blank + length;
-        } else {
-            let verb = ideographic_verb(tail)?;
-            return Some((value_start(&tail[verb..]), How::Verb));
-        }
-    }
-    None
-}
-
-/// Length of a verb at the start of text without blanks, with what may stand before it: "应该是".
-fn ideographic_verb(tail: &str) -> Option<usize> {
-    const LONGEST: usize = 6;
-    let mut found = None;
-    let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-    for end in ends.skip(1).take(LONGEST) {
-        let word = &tail[..end];
-        if roles(word).verb() {
-            found = Some(end);
-        } else if let Some(rest) = prefix_between(word)
-            && roles(rest).verb()
-        {
-            found = Some(end);
-        }
-    }
-    found
-}
-
-fn prefix_between(word: &str) -> Option<&str> {
-    word.char_indices()
-        .skip(1)
-        .map(|(at, _)| word.split_at(at))
-        .find(|(head, _)| roles(head).between())
-        .map(|(_, tail)| tail)
-}
-
-fn is_combining(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{97f}' | '\u{64b}'..='\u{65f}')
-}
-
-/// Skips "(in cm)" after a name.
-fn after_parenthesis(rest: &str) -> &str {
-    const LONGEST: usize = 40;
-    let close = match rest.chars().next() {
-        Some('(') => ')',
-        Some('（') => '）',
-        _ => return rest,
-    };
-    rest.char_indices()
-        .take(LONGEST)
-        .take_while(|(_, c)| *c != '\n')
-        .find(|(_, c)| *c == close)
-        .map_or(rest, |(at, _)| rest[at + close.len_utf8()..].trim_start_matches([' ', '*']))
-}
-
-fn value_start(value: &str) -> &str {
-    let mut rest = value;
-    loop {
-        let before = rest.len();
-        rest = rest.trim_start();
-        // Emphasis and headings, but never the star or sign of an expression.
-        rest = rest.strip_prefix("**").unwrap_or(rest);
-        rest = rest.strip_prefix("__").unwrap_or(rest);
-        rest = rest.trim_start_matches([':', '：', '#', '>']);
-        if rest.len() == before {
-            return rest;
-        }
-    }
 }
 
 /// Whether the words before a name make it a condition or a denial.
@@ -290,7 +169,7 @@ fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> 
     if runs::starts_value(&line, first)
         && let Ok(run) = runs::run_at(&line, first)
     {
-        return found(&line, first, run);
+        return qualify::value(&line, first, run, Rule::Stated);
     }
     let sign = !item && qualify::sign_apart(&line, first) || qualify::sign_word(&line, first + 1) == Some(first);
     if sign
@@ -307,33 +186,8 @@ fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> 
     {
         return Some(found);
     }
-    found(&line, first, run.or_else(|| runs::runs(&line).into_iter().find(|run| run.strong))?)
-}
-
-/// A run as what is stated from the token `start`: with the sign that a word gives it, in its clause where that makes something
-/// else of it, and not at all where it is denied.
-fn found<'a>(line: &Line<'a>, start: usize, run: Run) -> Option<Found<'a>> {
-    let clause = || Some(Found::slice(qualify::phrase(line, start, run), Rule::Stated));
-    if qualify::after(line, run.end) {
-        return clause();
-    }
-    if let Some(sign) = qualify::sign_word(line, run.first) {
-        match qualify::before(line, sign) {
-            Before::Denied => return None,
-            Before::Qualified => return clause(),
-            Before::Nothing => {}
-        }
-        let (text, source) = qualify::signed(line, sign, run);
-        return Some(Found { text, source, rule: Rule::Stated });
-    }
-    match qualify::before(line, run.first) {
-        Before::Denied => return None,
-        Before::Qualified => return clause(),
-        Before::Nothing => {}
-    }
-    let (first, end) = runs::without_brackets(line, run.first, run.end);
-    let (text, source) = runs::text(line, first, end);
-    Some(Found { text, source, rule: Rule::Stated })
+    let run = run.or_else(|| runs::runs(&line).into_iter().find(|run| run.strong))?;
+    qualify::value(&line, first, run, Rule::Stated)
 }
 
 /// Display maths right after the connector, which may hold line breaks.
@@ -346,7 +200,7 @@ fn leading_display(value: &str) -> Option<Found<'_>> {
         return None;
     }
     let inner = &value[span.inner_start..span.inner_end];
-    let (text, source) = super::last::display_answer(inner)?;
+    let (text, source) = display::answer(inner)?;
     Some(Found { text, source, rule: Rule::Stated })
 }
 

@@ -5,34 +5,44 @@ use std::borrow::Cow;
 use super::series::{self, Member};
 use super::tokens::{Kind, Line};
 use super::trim::tidy;
-use super::{CLOSING, Found, Options, Rule, choice, closing, last, opening, stated};
+use super::{CLOSING, Found, Options, Rule, choice, closing, last, opening, quantity, stated};
 
 /// The last `<answer>…</answer>` that holds something, or the list of tags it ends.
 pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
-    let mut members = Vec::new();
-    let mut sources = Vec::new();
-    let mut open: Option<usize> = None;
+    let mut tags: Vec<(usize, usize, &str)> = Vec::new();
+    let mut open: Option<(usize, usize)> = None;
     let mut at = 0;
     while let Some(step) = text[at..].find('<') {
         at += step;
         let rest = &text[at..];
-        if let Some(length) = tag(rest, "<answer") {
-            open = Some(at);
+        if !matches!(rest.as_bytes().get(1), Some(b'a' | b'A' | b'/')) {
+            at += 1;
+        } else if let Some(length) = tag(rest, "<answer") {
+            open = Some((at, at + length));
             at += length;
         } else if let Some(length) = tag(rest, "</answer") {
-            if let Some(start) = open.take() {
-                let inner_start = start + tag(&text[start..], "<answer").unwrap_or_default();
-                let source = tidy(&text[inner_start..at]);
-                if !source.is_empty() {
-                    sources.push(source);
-                    members.push(Member { start, end: at + length, text: Cow::Borrowed(source) });
-                }
+            if let Some((start, inner)) = open.take() {
+                tags.push((start, at + length, &text[inner..at]));
             }
             at += length;
         } else {
             at += 1;
         }
     }
+    let mut members = Vec::new();
+    let mut sources = Vec::new();
+    for (start, end, inner) in tags.into_iter().rev() {
+        let source = tidy(inner);
+        if !source.is_empty() {
+            sources.push(source);
+            members.push(Member { start, end, text: Cow::Borrowed(source) });
+        }
+        if members.len() == series::MOST_MEMBERS {
+            break;
+        }
+    }
+    members.reverse();
+    sources.reverse();
     let series = series::last(text, &members)?;
     let last = members.len() - 1;
     if series.distinct > 1 {
@@ -74,7 +84,7 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
             let found = sentence.then(|| last::conclusion(ending)).flatten()?;
             Some(Found { rule: Rule::AnswerTag, ..found })
         })
-        .unwrap_or_else(|| Found::slice(source, Rule::AnswerTag))
+        .unwrap_or_else(|| Found { text: quantity::upright(source), source, rule: Rule::AnswerTag })
 }
 
 /// How much of an answer is read to tell a value from prose, in bytes.
@@ -85,10 +95,14 @@ fn words(text: &str, enough: usize) -> usize {
     Line::read(opening(text, OPENING)).tokens.iter().filter(|token| token.kind == Kind::Word).take(enough + 1).count()
 }
 
+/// Most headings after an answer that are passed over on the way back to it.
+const MOST_HEADINGS: usize = 1024;
+
 /// The last `#### …` that is an answer and no heading.
 pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
     let mut next = text.len();
-    while let Some(at) = text[..next].rfind("####") {
+    for _ in 0..MOST_HEADINGS {
+        let at = text[..next].rfind("####")?;
         let before = &text[..at];
         let start = before.trim_end_matches('#').len();
         // A line ends with the next mark too, so that no byte is read for two of them.
@@ -102,10 +116,11 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'
         }
         let source = tidy(line);
         if is_answer(source, rest.trim_start().is_empty()) {
-            return Some(
-                stated::inside(closing(source, CLOSING), Rule::Hashes, options)
-                    .unwrap_or_else(|| Found::slice(source, Rule::Hashes)),
-            );
+            return Some(stated::inside(closing(source, CLOSING), Rule::Hashes, options).unwrap_or_else(|| Found {
+                text: quantity::upright(source),
+                source,
+                rule: Rule::Hashes,
+            }));
         }
     }
     None

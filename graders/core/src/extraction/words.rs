@@ -1,11 +1,13 @@
-//! What a word means for an answer: one look-up for each word, in the tables of [`phrases`](super::phrases). Reads no text.
+//! What a word means for an answer: one look-up for each word, in the tables of [`languages`](super::languages) and [`phrases`](super::phrases). Reads no text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::languages::LANGUAGES;
 use super::phrases::{
-    ANNOUNCES, FUNCTIONS, HEDGES, LANGUAGES, NUMBERED, SUBORDINATES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS, QUALIFIES_BEFORE,
+    SUBORDINATES, SUPPOSES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 
 /// What stands between two answers of one list. The order says which wins where several stand there.
@@ -84,6 +86,18 @@ roles! {
     undermines = 14;
     /// Announces an answer rather than being one.
     announces = 15;
+    /// The last word of a phrase that qualifies the value after it.
+    ends_qualifier = 16;
+    /// Only supposes what follows it in its clause.
+    supposes = 17;
+    /// Opens what follows from a supposition.
+    consequent = 18;
+    /// Offers another answer after a comma.
+    guesses = 19;
+    /// Interrupts, and opens a sentence that may take back what was said.
+    interjects = 20;
+    /// May stand before an interjection.
+    opens = 21;
 }
 
 impl Roles {
@@ -124,6 +138,14 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(SUBORDINATES, bit::subordinate);
     add(UNDERMINES, bit::undermines);
     add(ANNOUNCES, bit::announces);
+    add(SUPPOSES, bit::supposes);
+    add(CONSEQUENTS, bit::consequent);
+    add(GUESSES, bit::guesses);
+    add(INTERJECTIONS, bit::interjects);
+    add(OPENERS, bit::opens);
+    for phrase in QUALIFIES_BEFORE {
+        add(&[phrase.rsplit(' ').next().unwrap_or(phrase)], bit::ends_qualifier);
+    }
     table
 });
 
