@@ -2,8 +2,8 @@
 //! pair takes too long. A verdict never depends on the times measured here.
 //!
 //! Each input is compared, as gold and as answer, with 7, with a slight variant and with itself in a spelling that takes no short
-//! cut. `--inputs N` says how many are generated, `--seed N` which, `--slowest N` how many are listed, `--only NAME` runs the
-//! attacks of that name and nothing else, `--times N` as often as that (for a profiler).
+//! cut. `--inputs N` says how many are generated, `--seed N` which, `--slowest N` how many are listed. `--only NAME` runs the
+//! attack of that name and nothing else, `--text TEXT` only that text; `--times N` as often as that, for a profiler.
 
 mod generate;
 mod hand;
@@ -31,12 +31,13 @@ struct Asked {
     seed: u64,
     slowest: usize,
     only: Option<String>,
+    text: Option<String>,
     times: usize,
 }
 
 impl Asked {
     fn read() -> Option<Self> {
-        let mut asked = Self { inputs: 100_000, seed: 1, slowest: 10, only: None, times: 1 };
+        let mut asked = Self { inputs: 100_000, seed: 1, slowest: 10, only: None, text: None, times: 1 };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let value = arguments.next()?;
@@ -46,6 +47,7 @@ impl Asked {
                 "--slowest" => asked.slowest = value.parse().ok()?,
                 "--times" => asked.times = value.parse().ok()?,
                 "--only" => asked.only = Some(value),
+                "--text" => asked.text = Some(value),
                 _ => return None,
             }
         }
@@ -59,20 +61,20 @@ fn used() -> f64 {
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
 }
 
-/// CPU time of one comparison in milliseconds, and the rule that decided.
-fn time(gold: &str, answer: &str, options: &Options) -> (f64, Rule) {
+/// CPU time of one comparison in milliseconds, the rule that decided and the steps charged to the answer.
+fn time(gold: &str, answer: &str, options: &Options) -> (f64, Rule, u64) {
     let once = || {
         let start = used();
         let found = black_box(equivalent(black_box(gold), black_box(answer), options));
-        (used() - start, found.rule)
+        (used() - start, found.rule, found.steps)
     };
-    let (mut least, rule) = once();
+    let (mut least, rule, steps) = once();
     if least > DOUBTFUL {
         for _ in 0..TIMED_AGAIN {
             least = least.min(once().0);
         }
     }
-    (least, rule)
+    (least, rule, steps)
 }
 
 /// The text with the digit nearest to its middle changed; without a digit, something that says the same added.
@@ -96,6 +98,7 @@ struct Slow {
     name: String,
     pair: &'static str,
     rule: Rule,
+    steps: u64,
     bytes: usize,
     shown: String,
 }
@@ -120,11 +123,11 @@ impl Report {
         ];
         let mut worst: Option<Slow> = None;
         for (pair, gold, answer) in pairs {
-            let (time, rule) = time(gold, answer, options);
+            let (time, rule, steps) = time(gold, answer, options);
             self.times.entry(group.to_owned()).or_default().push(time);
             if worst.as_ref().is_none_or(|worst| worst.time < time) {
                 let shown = text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect();
-                worst = Some(Slow { time, name: name.to_owned(), pair, rule, bytes: text.len(), shown });
+                worst = Some(Slow { time, name: name.to_owned(), pair, rule, steps, bytes: text.len(), shown });
             }
         }
         self.slowest.extend(worst);
@@ -145,14 +148,18 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
 fn run(asked: &Asked) -> ExitCode {
     let options = Options::default();
     let mut report = Report::default();
-    for attack in hand::attacks() {
+    let attacks = match &asked.text {
+        Some(text) => vec![hand::Attack { name: "asked", text: text.clone(), variant: None }],
+        None => hand::attacks(),
+    };
+    for attack in attacks {
         if asked.only.as_deref().is_none_or(|only| only == attack.name) {
             for _ in 0..asked.times {
                 report.measure("by hand", attack.name, &attack.text, attack.variant.as_deref(), &options);
             }
         }
     }
-    if asked.only.is_none() {
+    if asked.only.is_none() && asked.text.is_none() {
         let mut generator = generate::Generator::new(asked.seed);
         for turn in 0..asked.inputs {
             let (kind, text) = generator.input(turn);
@@ -177,10 +184,13 @@ fn run(asked: &Asked) -> ExitCode {
         println!("{group:<22} {:>9} {p50:>9.3} {p99:>9.3} {p999:>9.3} {max:>9.3}", times.len());
         failed |= max > LONGEST || group == "generated, all" && p99 > LONGEST_P99;
     }
-    println!("\nslowest, with the pair and the rule that decided it:");
+    println!("\nslowest, with the pair, the rule that decided it and the steps charged to its answer:");
     for slow in &report.slowest {
-        let Slow { time, name, pair, rule, bytes, shown } = slow;
-        println!("{time:>9.3} ms  {name} ({pair}; {}; {bytes} bytes)\n              {shown}", rule.as_str());
+        let Slow { time, name, pair, rule, steps, bytes, shown } = slow;
+        println!(
+            "{time:>9.3} ms  {name} ({pair}; {}, {steps} steps; {bytes} bytes)\n              {shown}",
+            rule.as_str()
+        );
     }
     if failed {
         println!(
@@ -194,7 +204,7 @@ fn run(asked: &Asked) -> ExitCode {
 #[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
 fn main() -> ExitCode {
     let Some(asked) = Asked::read() else {
-        eprintln!("usage: worst [--inputs N] [--seed N] [--slowest N] [--only NAME] [--times N]");
+        eprintln!("usage: worst [--inputs N] [--seed N] [--slowest N] [--only NAME | --text TEXT] [--times N]");
         return ExitCode::from(2);
     };
     let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(&asked));
