@@ -5,8 +5,10 @@ export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
 
 CARGO ?= cargo
 ARGS ?=
+TARGET ?= decide
+FOR ?= 600
 
-.PHONY: help serve build test fmt clippy docs unit load crash start storm
+.PHONY: help serve build test fmt clippy docs unit load crash start storm worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -43,3 +45,11 @@ start: build ## time from exec to the first answer, and idle memory
 
 storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
 	python3 tests/load/storm.py "$(CARGO_TARGET_DIR)/debug/assay"
+
+worst: ## time mathematical answers made to be slow; fails when one takes over 50 ms of CPU; ARGS as in `--seed 2`
+	$(CARGO) run --locked --release --package assay-math --example worst -- $(ARGS)
+
+fuzz: ## fuzz the mathematics grader for FOR=600 seconds; TARGET=decide or read; needs `cargo install cargo-fuzz --locked`
+	python3 graders/math/fuzz/seeds.py
+	cd graders/math && $(CARGO) fuzz run --sanitizer none $(TARGET) -- \
+		-dict=fuzz/math.dict -max_len=1000 -timeout=5 -max_total_time=$(FOR) $(ARGS)
