@@ -21,6 +21,8 @@ const LONGEST: f64 = 50.0;
 const LONGEST_P99: f64 = 2.0;
 /// Slower pairs are timed again and the least counts: another process may have emptied the caches. In milliseconds.
 const DOUBTFUL: f64 = 20.0;
+/// What takes longer is slow beyond doubt, in milliseconds.
+const DOUBTLESS: f64 = 500.0;
 const TIMED_AGAIN: usize = 5;
 /// As the engine's workers have.
 const STACK_BYTES: usize = 16 << 20;
@@ -69,7 +71,7 @@ fn time(gold: &str, answer: &str, options: &Options) -> (f64, Rule, u64) {
         (used() - start, found.rule, found.steps)
     };
     let (mut least, rule, steps) = once();
-    if least > DOUBTFUL {
+    if (DOUBTFUL..DOUBTLESS).contains(&least) {
         for _ in 0..TIMED_AGAIN {
             least = least.min(once().0);
         }
