@@ -110,7 +110,7 @@ impl Point<'_> {
 pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
     let prec = point.prec;
     let words = prec / 64 + 1;
-    budget.charge(10 + words)?;
+    budget.charge(30 + 2 * words)?;
     let at = |expr: &Expr| ball(expr, point, budget);
     let value = match expr {
         Expr::Number(value) => {
@@ -258,6 +258,12 @@ fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget:
 fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -> Result<Complex, NoValue> {
     let words = prec / 64 + 1;
     budget.charge(words * words * 60)?;
+    if matches!(function, Function::Sin | Function::Cos | Function::Tan | Function::Cot | Function::Sec | Function::Csc)
+    {
+        // A large angle is reduced by as many digits of pi, which are computed in time square in their number.
+        let size = arguments.first().map_or(0, |angle| u64::try_from(angle.magnitude().max(0)).unwrap_or(0));
+        budget.charge((size / 32).saturating_mul(size / 32))?;
+    }
     let one = Complex::from(Ball::small(1));
     let real = |at: usize| -> Result<&Ball, NoValue> { Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?) };
     let integer = |at: usize| -> Result<i64, NoValue> {

@@ -193,10 +193,16 @@ impl Complex {
         if self.is_zero() {
             return if num > 0 { Ok(self.clone()) } else { Err(Unknown::Undefined) };
         }
-        if index > 1_000 {
-            return self.pow(&Ball::rational(exponent, prec)?.into(), prec);
-        }
         if self.im.is_none() {
+            // Newton's steps from a rough start grow with the index; above this one a logarithm is cheaper.
+            if index > 64 {
+                let size = Self::from(self.re.abs()).pow(&Ball::rational(exponent, prec)?.into(), prec)?;
+                return match (self.re.sign()?, index % 2) {
+                    (1, _) => Ok(size),
+                    (_, 1) => Ok(if num % 2 == 0 { size } else { size.neg() }),
+                    _ => self.pow(&Ball::rational(exponent, prec)?.into(), prec),
+                };
+            }
             match self.re.root(index, prec + 8) {
                 Ok(root) => return Self::from(root).powi(num, prec),
                 Err(Unknown::Undefined) => {}

@@ -213,7 +213,10 @@ impl Rational {
         if self.is_integer() && other.is_integer() {
             return Some(self.num < other.num);
         }
-        Some(self.sub(other)?.is_negative())
+        if self.bits().saturating_add(other.bits()) > MAX_BITS {
+            return None;
+        }
+        Some(&self.num * &other.den < &other.num * &self.den)
     }
 
     /// Reads digits with an optional point and an optional power of ten, as in `12.50` and `-3`, exactly.

@@ -5,6 +5,9 @@ use super::{Found, Interval, Limit, RealSet};
 use crate::budget::Exhausted;
 use crate::tree::SetOp;
 
+/// Most intervals of one set. Answers have a handful.
+const MAX_PARTS: usize = 200;
+
 /// Sorts by lower end and joins what touches. `None` when ends cannot be ordered.
 pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
     if set.parts.len() < 2 {
@@ -21,20 +24,25 @@ pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
         }
         return Ok(Some(set));
     }
-    let mut sorted: Vec<Interval> = Vec::with_capacity(set.parts.len());
-    if set.parts.len() > 200 {
+    if set.parts.len() > MAX_PARTS {
         return Ok(None);
     }
+    let mut sorted: Vec<Interval> = Vec::with_capacity(set.parts.len());
     for part in set.parts {
-        let mut at = 0;
-        for other in &sorted {
+        // By halves: most comparisons of ends are dear.
+        let (mut from, mut to) = (0, sorted.len());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            let Some(other) = sorted.get(middle) else {
+                break;
+            };
             match lower(&part.low, &other.low, cx)? {
-                Some(true) => break,
-                Some(false) => at += 1,
+                Some(true) => to = middle,
+                Some(false) => from = middle + 1,
                 None => return Ok(None),
             }
         }
-        sorted.insert(at, part);
+        sorted.insert(from, part);
     }
     let mut parts: Vec<Interval> = Vec::with_capacity(sorted.len());
     for next in sorted {
@@ -91,6 +99,25 @@ fn meets(high: &Limit, low: &Limit, cx: &Context<'_>) -> Found<bool> {
     })
 }
 
+/// The union of many sets at once; `None` where they speak of different things.
+pub(crate) fn united(sets: Vec<RealSet>, cx: &Context<'_>) -> Found<RealSet> {
+    let mut subject = None;
+    let within = sets.first().and_then(|set| set.within);
+    let mut parts = Vec::new();
+    for set in sets {
+        match (&subject, set.subject) {
+            (Some(own), Some(other)) if *own != other => return Ok(None),
+            (None, other) => subject = other,
+            _ => {}
+        }
+        if set.within != within {
+            return Ok(None);
+        }
+        parts.extend(set.parts);
+    }
+    normalised(RealSet { subject, parts, within }, cx)
+}
+
 pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Found<RealSet> {
     let subject = match (&a.subject, &b.subject) {
         (Some(a), Some(b)) if a != b => return Ok(None),
@@ -133,6 +160,7 @@ fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<I
     if a.len() * b.len() > 2_000 {
         return Ok(None);
     }
+    cx.budget.charge(100 * a.len() as u64 * b.len() as u64)?;
     for a in a {
         for b in b {
             let (Some(low_first), Some(high_first)) = (lower(&a.low, &b.low, cx)?, higher(&a.high, &b.high, cx)?)

@@ -7,7 +7,7 @@ mod inequality;
 use super::Context;
 use crate::budget::Exhausted;
 use crate::normal::fold;
-use algebra::{combined, normalised};
+use algebra::{combined, normalised, united};
 use inequality::inequality;
 
 use crate::tree::{Constant, End, Expr, NamedSet, Relation, SetOp};
@@ -110,6 +110,16 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         }
         Expr::Named(NamedSet::Reals) => Ok(Some(RealSet::all())),
         Expr::Named(NamedSet::Empty) => Ok(Some(RealSet::new(Vec::new()))),
+        Expr::SetOp(SetOp::Union, items) => {
+            let mut sets = Vec::with_capacity(items.len());
+            for item in items {
+                match part(item, cx)? {
+                    Some(set) => sets.push(set),
+                    None => return Ok(None),
+                }
+            }
+            united(sets, cx)
+        }
         Expr::SetOp(op, items) => {
             let mut items = items.iter();
             let Some(mut total) = items.next().map(|item| part(item, cx)).transpose()?.flatten() else {
