@@ -89,7 +89,18 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             if let Some(congruence) = statement::congruence(sides, relations) {
                 return normal_inside(&congruence, cx);
             }
-            let sides = all(sides)?;
+            let mut sides = all(sides)?;
+            // `8 : 2 = 4`: beside a value a colon divides.
+            if sides.iter().any(real_set::is_scalar) {
+                for side in &mut sides {
+                    if let Expr::Ratio(parts) = &*side
+                        && let [a, b] = parts.as_slice()
+                        && !statement::is_name(side)
+                    {
+                        *side = fold(&Expr::quotient(a.clone(), b.clone()), cx.budget)?;
+                    }
+                }
+            }
             // `x ∈ {1, 2}` gives a statement for each member.
             if let ([name @ Expr::Symbol(_), Expr::Set(members)], [Relation::In]) =
                 (sides.as_slice(), relations.as_slice())
