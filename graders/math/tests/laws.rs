@@ -40,6 +40,35 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
+/// An expression with elementary functions.
+fn elementary() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![Just("x".to_owned()), Just("y".to_owned()), (1i64..9).prop_map(|n| n.to_string())];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|a| format!(r"\sin({a})")),
+            inner.clone().prop_map(|a| format!(r"e^{{{a}}}")),
+            inner.clone().prop_map(|a| format!(r"\sqrt{{{a}}}")),
+            inner.clone().prop_map(|a| format!(r"\ln({a})")),
+            inner.clone().prop_map(|a| format!("|{a}|")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}+{b})")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("({a})({b})")),
+        ]
+    })
+}
+
+/// The same value written in several ways.
+fn spellings(a: &str) -> Vec<String> {
+    vec![
+        a.to_owned(),
+        format!("({a})"),
+        format!(r"1 \cdot ({a})"),
+        format!("0+({a})"),
+        format!(r"\frac{{2({a})}}{{2}}"),
+        format!("-(-({a}))"),
+        format!(r"$\displaystyle {a}$."),
+    ]
+}
+
 /// Anything a model might write.
 fn scraps() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
@@ -135,6 +164,60 @@ proptest! {
     #[test]
     fn equality_is_symmetric_on_expressions(a in expression(), b in expression()) {
         prop_assert_eq!(same(&a, &b), same(&b, &a));
+    }
+
+    #[test]
+    fn all_spellings_of_an_expression_are_one(a in expression()) {
+        for one in spellings(&a) {
+            for other in spellings(&a) {
+                prop_assert!(same(&one, &other), "{} {}", one, other);
+            }
+        }
+    }
+
+    #[test]
+    fn functions_are_compared_from_both_sides(a in elementary(), b in elementary(), c in elementary()) {
+        prop_assert_eq!(same(&a, &b), same(&b, &a), "{} {}", a, b);
+        if same(&a, &b) && same(&b, &c) {
+            prop_assert!(same(&a, &c), "{} {} {}", a, b, c);
+        }
+        for other in spellings(&a) {
+            prop_assert_eq!(same(&a, &other), same(&other, &a), "{} {}", a, other);
+        }
+    }
+
+    #[test]
+    fn sets_are_transitive(items in proptest::collection::vec((-20i64..20, 1i64..9), 1..5), turn in 0usize..5) {
+        let set = |write: &dyn Fn(i64, i64) -> String, turn: usize| {
+            let mut texts: Vec<String> = items.iter().map(|(num, den)| write(*num, *den)).collect();
+            let len = texts.len();
+            texts.rotate_left(turn % len);
+            // A member given twice is given once.
+            texts.extend(texts.first().cloned());
+            format!(r"\{{{}\}}", texts.join(", "))
+        };
+        let plain = set(&|num, den| format!("{num}/{den}"), turn);
+        let latex = set(&|num, den| format!(r"\frac{{{num}}}{{{den}}}"), 0);
+        let doubled = set(&|num, den| format!("({})/{}", num * 2, den * 2), turn + 1);
+        for (a, b) in [(&plain, &latex), (&latex, &doubled), (&plain, &doubled), (&doubled, &plain)] {
+            prop_assert!(same(a, b), "{} {}", a, b);
+        }
+    }
+
+    #[test]
+    fn an_answer_is_found_whatever_surrounds_it(a in expression(), around in 0usize..6) {
+        use assay_core::extraction::{Options as Extraction, extract};
+        let text = match around {
+            0 => format!(r"So we get $x = 3$ and then \boxed{{{a}}}."),
+            1 => format!("<think>Perhaps 5? No.</think>The answer is ${a}$."),
+            2 => format!("Steps:\n1. Add 4.\n\n**Final Answer**\n\n$$\\boxed{{{a}}}$$\n"),
+            3 => format!("La réponse finale est : ${a}$"),
+            4 => format!("因此，答案是 ${a}$。"),
+            _ => format!("<answer>{a}</answer>"),
+        };
+        let found = extract(&text, &Extraction::default());
+        let found = found.map(|found| found.text.into_owned()).unwrap_or_default();
+        prop_assert!(same(&a, &found), "{} in {}: {}", a, text, found);
     }
 
     #[test]
