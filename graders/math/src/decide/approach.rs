@@ -68,6 +68,11 @@ struct Along<'a> {
 }
 
 impl Along<'_> {
+    /// A limit of limits, an integral over integrals: each place would cost a whole approach.
+    fn is_nested(&self) -> bool {
+        self.body.any(&is_approached)
+    }
+
     fn at(&self, place: Rational) -> Result<Complex, NoValue> {
         let mut values = self.point.values.clone();
         values.push((self.name, place));
@@ -95,6 +100,9 @@ pub(crate) fn limit(
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
     let along = Along { name, body, point, prec: LIMIT_PREC, budget };
+    if along.is_nested() {
+        return Err(NoValue::Anywhere);
+    }
     let from = |offset: &dyn Fn(i64) -> Result<Rational, NoValue>| -> Result<Complex, NoValue> {
         let [coarse, fine] = STEPS.map(|step| along.at(offset(step)?));
         agreed(&coarse?, fine?, AGREED_BITS)
@@ -160,6 +168,9 @@ pub(crate) fn integral(
         })
     };
     let along = Along { name, body, point, prec: PREC, budget };
+    if along.is_nested() {
+        return Err(NoValue::Anywhere);
+    }
     let [low, high] = ends;
     match (end(low)?, end(high)?) {
         (End::At(low), End::At(high)) => between(&along, &low, &high),
@@ -286,6 +297,9 @@ pub(crate) fn series(
     // The transform cancels five bits a term.
     let prec = PREC + 6 * TERMS[1].unsigned_abs();
     let along = Along { name, body, point, prec, budget };
+    if along.is_nested() {
+        return Err(NoValue::Anywhere);
+    }
     let mut terms = Vec::new();
     let mut sums = Vec::new();
     let mut total = Ball::small(0);
