@@ -198,9 +198,13 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
 fn restricts(condition: &str, value: &Expr) -> bool {
     let harmless = ["In Integers", "In Reals", "NotEqual", "integer", "real", "constant", "arbitrary"];
     let mentioned = |name: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+    // What a function is of may be said to be anything.
+    let value = match value {
+        Expr::Chain(sides, _) => sides.last().unwrap_or(value),
+        other => other,
+    };
     !harmless.iter().any(|words| condition.contains(words))
         && value.any(&|part| matches!(part, Expr::Symbol(name) if mentioned(name)))
-        && !matches!(value, Expr::Chain(..))
 }
 
 fn as_solved(expr: &Expr) -> Option<Solved> {

@@ -186,6 +186,19 @@ fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         let rest = joined(items, joins)?;
         return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
     }
+    // `y = x^2 + 1, x > 0`: a condition on what the first mentions.
+    if let [first, Expr::Chain(sides, relations)] = items.as_slice()
+        && joins == [Join::Comma]
+        && relations.iter().all(|relation| relation.is_order() || *relation == Relation::NotEqual)
+        && !matches!(first, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
+        && let Some(Expr::Symbol(subject)) = sides.iter().find(|side| matches!(side, Expr::Symbol(_)))
+        && !matches!(first, Expr::Chain(sides, _) if sides.first() == Some(&Expr::Symbol(subject.clone())))
+        && first.any(&|part| part == &Expr::Symbol(subject.clone()))
+        && let Some(condition) = items.pop()
+        && let Some(first) = items.pop()
+    {
+        return Some(Expr::Where(Box::new(first), condition.to_string().into()));
+    }
     // `a = 1 or b = 2` gives neither a nor b a value.
     let name = |item: &Expr| match item {
         Expr::Chain(sides, _) => sides.first().cloned(),
