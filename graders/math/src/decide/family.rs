@@ -14,6 +14,8 @@ use crate::tree::{Expr, Function, NamedSet, Relation};
 /// A value for each member of a set.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
+    /// What is given the values, where it is named.
+    subject: Option<Expr>,
     value: Expr,
     parameter: Box<str>,
     within: String,
@@ -24,7 +26,8 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
     match expr {
         Expr::Where(inner, condition) => {
             let (parameter, within) = membership(condition)?;
-            Some(Family { value: value_of(inner), parameter: parameter.into(), within })
+            let (subject, value) = named(inner);
+            Some(Family { subject, value, parameter: parameter.into(), within })
         }
         Expr::SetBuilder(member, conditions) => {
             let (value, condition) = match conditions.as_slice() {
@@ -40,7 +43,7 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
             match condition {
                 Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
                     ([Expr::Symbol(parameter), set @ Expr::Named(_)], [Relation::In]) => {
-                        Some(Family { value, parameter: parameter.clone(), within: set.to_string() })
+                        Some(Family { subject: None, value, parameter: parameter.clone(), within: set.to_string() })
                     }
                     _ => None,
                 },
@@ -55,15 +58,32 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
     }
 }
 
-/// What a name is given: the family of `x = kπ` is that of `kπ`.
-fn value_of(inner: &Expr) -> Expr {
-    match inner {
-        Expr::Chain(sides, relations) => match statement::solved(sides, relations) {
-            Some(solved) if solved.names.len() == 1 => solved.value,
-            _ => inner.clone(),
-        },
-        Expr::List(items) => Expr::List(items.iter().map(value_of).collect()),
-        other => other.clone(),
+/// The name and what it is given: the family of `x = kπ` is that of `kπ`.
+fn named(inner: &Expr) -> (Option<Expr>, Expr) {
+    let solved = |expr: &Expr| match expr {
+        Expr::Chain(sides, relations) => {
+            let solved = statement::solved(sides, relations)?;
+            let [name] = solved.names.as_slice() else {
+                return None;
+            };
+            Some((name.clone(), solved.value))
+        }
+        _ => None,
+    };
+    if let Expr::List(items) = inner {
+        // Values of one name; those of several keep theirs.
+        let all: Option<Vec<(Expr, Expr)>> = items.iter().map(solved).collect();
+        if let Some(all) = all
+            && let Some((subject, _)) = all.first().cloned()
+            && all.iter().all(|(name, _)| *name == subject)
+        {
+            return (Some(subject), Expr::List(all.into_iter().map(|(_, value)| value).collect()));
+        }
+        return (None, inner.clone());
+    }
+    match solved(inner) {
+        Some((name, value)) => (Some(name), value),
+        None => (None, inner.clone()),
     }
 }
 
@@ -107,7 +127,8 @@ impl Family {
 /// Whether two families have the same values.
 pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.by(Rule::Family);
-    if gold.within != answer.within {
+    let other_subject = matches!((&gold.subject, &answer.subject), (Some(a), Some(b)) if a != b);
+    if gold.within != answer.within || other_subject {
         return Ok(false);
     }
     let Some(renamed) = answer.with_parameter(&gold.parameter) else {

@@ -260,7 +260,7 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             let index = |name: &str| {
                 let (stem, index) = name.split_once("_{")?;
                 let index = index.strip_suffix('}')?;
-                (index.len() == 1 && index.bytes().all(|byte| byte.is_ascii_lowercase()))
+                (index.len() == 1 && index.bytes().all(|byte| (b'i'..=b't').contains(&byte)))
                     .then(|| (stem.to_owned(), index.to_owned()))
             };
             let ((a_stem, a_index), (b_stem, b_index)) = (index(a)?, index(b)?);
