@@ -31,7 +31,9 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
         (Expr::Symbol(name), Expr::Word(word) | Expr::Text(word))
         | (Expr::Word(word) | Expr::Text(word), Expr::Symbol(name)) => {
             cx.by(Rule::Text);
-            Some(**name == **word || name.len() > 2 && text::cased(name) == text::cased(word))
+            let primes = |text: &str| text.matches('\'').count();
+            let alike = || text::cased(name) == text::cased(word) && primes(name) == primes(word);
+            Some(**name == **word || name.len() > 2 && alike())
         }
         _ => None,
     })

@@ -61,7 +61,7 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
     const ELSE: &str = "otherwise else elsewhere remainder remaining leftover respectively";
     let raw = tokens.text(source);
     if raw.len() > LONGEST {
-        return false;
+        return true;
     }
     let mut plain = raw.to_lowercase().replace("if and only if", "iff").replace(['{', '}', '$', '~'], " ");
     for command in ["\\text", "\\textbf", "\\mathrm", "\\quad", "\\,"] {

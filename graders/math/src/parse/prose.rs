@@ -65,11 +65,15 @@ fn is_formula(piece: Tokens<'_, '_>) -> bool {
 /// Whether a piece is nothing but words.
 pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
     let mut words = 0;
+    // `right triangle` are words, `triangle ABC` is a name.
+    let long = |kind: Kind<'_>| matches!(kind, Kind::Word(word) if word.len() > 3 && names::value(word).is_none());
+    let among_words = piece.run().iter().any(|token| long(token.kind));
     for token in piece.run() {
         match token.kind {
             Kind::Word(word) => {
+                let shape = matches!(word, "triangle" | "square" | "diamond" | "top") && among_words;
                 if names::function_name(word).is_some() && word.len() > 2
-                    || names::value(word).is_some()
+                    || names::value(word).is_some() && !shape
                     || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
                 {
                     return false;

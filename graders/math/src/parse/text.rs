@@ -43,6 +43,8 @@ pub(crate) fn spoken(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
+    // The last character that is no blank: looking for it each time would be quadratic.
+    let mut solid = ' ';
     // A sign at the very front belongs to what it stands before.
     let signed = text.trim_start_matches([' ', '$', '{']);
     if signed.starts_with(['-', '−']) {
@@ -72,7 +74,7 @@ pub(crate) fn spoken(text: &str) -> String {
         {
             plain.push(c);
         } else if matches!(c, '-' | '−' | '–') {
-            plain.push(if is_minus(&plain, before, rest) { '-' } else { ' ' });
+            plain.push(if is_minus(&plain, before, solid, rest) { '-' } else { ' ' });
         } else if c == '\'' || c == '’' {
             // `don't` is one word, `f'` is not `f`.
             if last_word_is_letter(&plain) && !next.is_alphabetic() {
@@ -84,6 +86,9 @@ pub(crate) fn spoken(text: &str) -> String {
             plain.push(' ');
         }
         before = c;
+        if !c.is_whitespace() {
+            solid = c;
+        }
     }
     let words: Vec<&str> = plain.split_whitespace().collect();
     words.join(" ")
@@ -104,11 +109,11 @@ fn is_mark(c: char, before: char, next: char) -> bool {
 
 /// Whether a dash after `plain` is a sign or an operator: before digits unless a word ends there, or between single letters and
 /// digits.
-fn is_minus(plain: &str, before: char, rest: &str) -> bool {
+fn is_minus(plain: &str, before: char, solid: char, rest: &str) -> bool {
     let next = rest.chars().next().unwrap_or(' ');
     if next.is_whitespace() {
         let digit = rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
-        return digit && plain.trim_end().ends_with(|c: char| c.is_ascii_digit());
+        return digit && solid.is_ascii_digit();
     }
     let lone = |mut chars: std::str::Chars<'_>| {
         chars.next().is_some_and(char::is_alphabetic) && !chars.next().is_some_and(char::is_alphanumeric)
@@ -133,8 +138,10 @@ fn without_articles(spoken: &str) -> String {
         let next = words.get(at + 1).copied();
         let article = match *word {
             "the" | "The" | "THE" => true,
-            "a" | "an" => next.is_some_and(|next| !follows_a_name(next)),
-            "A" | "An" => kept.is_empty() && next.is_some_and(|next| !follows_a_name(next)),
+            "an" => next.is_some(),
+            "An" => kept.is_empty() && next.is_some(),
+            "a" => next.is_some_and(|next| !follows_a_name(next)),
+            "A" => kept.is_empty() && next.is_some_and(|next| !follows_a_name(next)),
             _ => false,
         };
         if !article {
@@ -245,6 +252,7 @@ mod tests {
         assert_eq!(comparable("Right-angled"), "right angled");
         assert_eq!(comparable("a prism"), "prism");
         assert_eq!(comparable("A stopped clock"), "stopped clock");
+        assert_eq!(comparable("an isosceles one"), "isosceles one");
         assert_eq!(comparable("no solution(s)"), "no solution");
     }
 
