@@ -21,14 +21,16 @@
 //! - `(1, 2)` equals the bare list `1, 2`, which many completions write for a tuple.
 //! - `7 red apples` equals 7: up to three plain words after a number say what is counted, unless one of them negates, compares,
 //!   calculates or offers something else, and the list of such words is finite.
-//! - Where a task gives no choices, a letter may be followed by any text that takes nothing back.
+//! - Where neither the task nor the gold gives an option's text, a letter may be followed by any text that takes nothing back.
+//! - `H_2O` equals `OH_2`: as names with indices they are one product.
 //! - Functions with jumps are compared at random points and at ten simple fractions; a difference elsewhere is not seen.
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, which holds for positive x.
 //!
 //! # Known false negatives
 //!
-//! - Words that mean the same but are not the same words.
-//! - A gold that states more than the answer needs (`Anna wins by one move` for `Anna`).
+//! - Words that mean the same but are not the same words, outside a short table (yes and true, no solution, weekdays).
+//! - A gold that states more than the answer needs, unless it is one plain sentence about a name (`Anna wins` for `Anna`).
+//! - Names of up to three letters in another case (`LI` for `Li`), because `CO` is not `Co`.
 //! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
 //! - Texts in which more than 200 operators stand upon other operators of one operand (`x!!` has one) are not read.
 //! - With `choices`, an option's letter followed by other words than the option's own.

@@ -8,7 +8,7 @@ use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Sp
 
 use crate::compare::{BadGold, Gold};
 use crate::grade::PreparedMath;
-use crate::parse::read;
+use crate::parse::{read, sentence};
 use crate::spec::SPEC;
 use crate::task::MathTask;
 use crate::tree::Expr;
@@ -49,7 +49,8 @@ impl Grader for MathGrader {
 /// A gold written as a whole solution or sentence is reduced to its answer by the rules for completions.
 fn inner(text: &str) -> String {
     let is_solution = ["\\boxed", "####", "<answer>"].iter().any(|mark| text.contains(mark));
-    if !is_solution && !reads_as_words(text) {
+    // A sentence that says one word answers with that word, which is the comparison's matter.
+    if !is_solution && (sentence::predicate(text).is_some() || !reads_as_words(text)) {
         return text.to_owned();
     }
     let options = extraction::Options { choices: !is_solution, ..extraction::Options::default() };

@@ -85,16 +85,7 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Named(NamedSet::Empty), Expr::Text(text) | Expr::Word(text))
         | (Expr::Text(text) | Expr::Word(text), Expr::Named(NamedSet::Empty)) => {
             cx.by(Rule::Text);
-            Ok(matches!(
-                crate::parse::text::comparable(text).as_str(),
-                "empty set"
-                    | "no solution"
-                    | "no solutions"
-                    | "none"
-                    | "no real solutions"
-                    | "no real solution"
-                    | "empty"
-            ))
+            Ok(matches!(super::words::canonical(text).as_str(), "empty set" | "no solution" | "none" | "empty"))
         }
         _ => sets(gold, answer, cx),
     }

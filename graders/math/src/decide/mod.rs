@@ -4,6 +4,7 @@
 //! them; everything else is decided exactly or with an error below `2^-60`. What cannot be decided is not equal.
 
 pub(crate) mod approach;
+mod choices;
 pub(crate) mod collection;
 pub(crate) mod evaluate;
 pub(crate) mod family;
@@ -17,16 +18,14 @@ pub(crate) mod separation;
 pub(crate) mod statement;
 pub(crate) mod tolerance;
 pub(crate) mod vectors;
+mod words;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 use crate::budget::{Budget, Exhausted};
-use crate::compare::equivalent;
 use crate::normal::{expanded, fold};
 use crate::number::Rational;
 use crate::options::Options;
-use crate::parse::{is_product, letters, text};
 use crate::tree::{Expr, Relation};
 use rule::Rule;
 use statement::Solved;
@@ -335,148 +334,8 @@ fn things(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     if let Some(equal) = measured::same(gold, answer, cx)? {
         return Ok(equal);
     }
-    if let Some(equal) = words(gold, answer, cx)? {
+    if let Some(equal) = words::same(gold, answer, cx)? {
         return Ok(equal);
     }
     collection::same(gold, answer, cx)
-}
-
-/// Words, choices and letters.
-fn words(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
-    if let Some(equal) = choices(gold, answer, cx) {
-        cx.by(Rule::Choice);
-        return Ok(Some(equal));
-    }
-    let plain = |expr: &Expr| match expr {
-        Expr::Text(text) | Expr::Word(text) => Some(synonym(text::comparable(text))),
-        _ => None,
-    };
-    Ok(match (gold, answer) {
-        (Expr::Word(a), Expr::Word(b)) if a.chars().count() < 3 || b.chars().count() < 3 => {
-            cx.by(Rule::Text);
-            let alike = a.to_lowercase() == b.to_lowercase() && a.chars().count() > 1;
-            Some(a == b || alike || plain(gold) == plain(answer) && a.chars().count() > 1)
-        }
-        (Expr::Text(_) | Expr::Word(_), Expr::Text(_) | Expr::Word(_)) => {
-            cx.by(Rule::Text);
-            Some(plain(gold) == plain(answer))
-        }
-        // `xy` against `x·y`
-        (Expr::Word(word), other) if real_set::is_scalar(other) && is_product(word) => {
-            let factors = fold(&letters(word), cx.budget)?;
-            Some(cx.values(&factors, other)?)
-        }
-        (other, Expr::Word(word)) if real_set::is_scalar(other) && is_product(word) => {
-            let factors = fold(&letters(word), cx.budget)?;
-            Some(cx.values(other, &factors)?)
-        }
-        // `\text{Maximum}` against a symbol of that name
-        (Expr::Symbol(name), Expr::Word(word) | Expr::Text(word))
-        | (Expr::Word(word) | Expr::Text(word), Expr::Symbol(name)) => {
-            cx.by(Rule::Text);
-            let exact = **name == **word;
-            Some(exact || name.len() > 2 && name.to_lowercase() == word.to_lowercase())
-        }
-        _ => None,
-    })
-}
-
-/// Yes and true, no and false are one answer.
-fn synonym(word: String) -> String {
-    match word.as_str() {
-        "yes" => "true".to_owned(),
-        "no" => "false".to_owned(),
-        _ => word,
-    }
-}
-
-fn choices(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
-    let map = &cx.options.choices;
-    let letter = |expr: &Expr| -> Option<char> {
-        match expr {
-            Expr::Choice(letter, _) => Some(*letter),
-            Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => {
-                let letter = name.chars().next()?;
-                if map.is_empty() { Some(letter) } else { Some(letter.to_ascii_uppercase()) }
-            }
-            _ => None,
-        }
-    };
-    if !matches!(gold, Expr::Choice(..)) && !matches!(answer, Expr::Choice(..)) && map.is_empty() {
-        return None;
-    }
-    let words = |expr: &Expr| match expr {
-        Expr::Choice(_, text) if !text.is_empty() => Some(text::comparable(text)),
-        Expr::Text(text) | Expr::Word(text) => Some(text::comparable(text)),
-        _ => None,
-    };
-    match (letter(gold), letter(answer)) {
-        (Some(a), Some(b)) => Some(a == b && own_text(a, gold, answer, map)),
-        (Some(letter), None) | (None, Some(letter)) => {
-            let with_letter = if self::letter_of(gold).is_some() { gold } else { answer };
-            let other = if std::ptr::eq(with_letter, gold) { answer } else { gold };
-            let own = words(with_letter).filter(|_| matches!(with_letter, Expr::Choice(..)));
-            let option = map
-                .iter()
-                .find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string()))
-                .map(|(_, text)| text::comparable(text));
-            let said = words(other)?;
-            Some(own.as_ref() == Some(&said) || option.as_ref() == Some(&said))
-        }
-        (None, None) => None,
-    }
-}
-
-/// Whether what an answer says after its letter is the option's text: the task's, or the gold's own. Where neither is known it may
-/// say anything that takes back or adds no choice.
-fn own_text(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, String>) -> bool {
-    let Expr::Choice(_, said) = answer else {
-        return true;
-    };
-    let said = text::comparable(said);
-    if said.is_empty() || matches!(gold, Expr::Choice(_, own) if text::comparable(own) == said) {
-        return true;
-    }
-    match map.iter().find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string())) {
-        Some((_, option)) => {
-            let option = text::comparable(option);
-            option == said || equivalent(&option, &said, &Options::default()).equal
-        }
-        None => !said.split(|c: char| !c.is_alphanumeric()).any(|word| {
-            matches!(
-                word,
-                "or" | "and"
-                    | "not"
-                    | "no"
-                    | "nor"
-                    | "neither"
-                    | "either"
-                    | "both"
-                    | "maybe"
-                    | "perhaps"
-                    | "wrong"
-                    | "incorrect"
-                    | "false"
-                    | "isnt"
-                    | "but"
-                    | "instead"
-                    | "except"
-                    | "wait"
-                    | "actually"
-                    | "also"
-                    | "rather"
-                    | "than"
-                    | "never"
-                    | "none"
-            )
-        }),
-    }
-}
-
-fn letter_of(expr: &Expr) -> Option<char> {
-    match expr {
-        Expr::Choice(letter, _) => Some(*letter),
-        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => name.chars().next(),
-        _ => None,
-    }
 }

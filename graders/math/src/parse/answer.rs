@@ -3,7 +3,7 @@
 //! Splits at the separators outside all brackets, parses each piece once, and falls back to words where mathematics fails.
 
 use super::bracket::closes_reversed;
-use super::condition::{bracketed_condition, condition, condition_word};
+use super::condition::{bracketed_condition, condition, condition_word, hides_more};
 use super::expression::statement;
 use super::marked::{choice, time};
 use super::prose::{begins_sentence, is_prose, words};
@@ -64,6 +64,9 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
             // A condition reaches to the end, commas included.
             let from = piece.run().first()?.start;
             let tail = tokens.run().iter().position(|token| token.start >= from)?;
+            if hides_more(tokens.skip(tail), source) {
+                return whole_as_words();
+            }
             items.push(Expr::Where(Box::new(last), condition(tokens.skip(tail), source).into()));
             return joined(items, joins.get(..at.saturating_sub(1)).unwrap_or_default());
         }
@@ -384,6 +387,9 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         return Some(value);
     }
     if condition_word(rest).is_some() {
+        if hides_more(rest, source) {
+            return None;
+        }
         return Some(Expr::Where(Box::new(value), condition(rest, source).into()));
     }
     let is_words = |token: &Token<'_>| {
@@ -487,7 +493,7 @@ mod tests {
 
     #[test]
     fn words_and_choices() {
-        assert_eq!(reads(r"\text{Monday}"), "\"monday\"");
+        assert_eq!(reads(r"\text{Monday}"), "\"Monday\"");
         assert_eq!(reads("(D) Berta"), "(D) berta");
         assert_eq!(reads("08:34 P.M."), "20:34:00");
         assert_eq!(reads("5 cm"), "5 cm");

@@ -54,3 +54,84 @@ pub(crate) fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Toke
     (open > 0 && member && !closes && round)
         .then(|| (nom::Input::take(&piece, open), nom::Input::take(&piece.skip(open + 1), inside.len())))
 }
+
+/// Whether a condition goes on to another value, as in `if n is even, 6 otherwise` and `with 6 left over`: then the value before it is
+/// not the whole answer.
+pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
+    const LONGEST: usize = 2_000;
+    const ELSE: &str = "otherwise else elsewhere remainder remaining leftover respectively";
+    let raw = tokens.text(source);
+    if raw.len() > LONGEST {
+        return true;
+    }
+    let mut plain = raw.to_lowercase().replace("if and only if", "iff").replace(['{', '}', '$', '~'], " ");
+    for command in ["\\text", "\\textbf", "\\mathrm", "\\quad", "\\,"] {
+        plain = plain.replace(command, " ");
+    }
+    let words: Vec<&str> = plain
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '.'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let conditional = |word: &str| matches!(word, "if" | "when" | "for" | "where" | "given");
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let says_else = words.iter().any(|word| ELSE.split(' ').any(|other| other == *word))
+        || words.windows(2).any(|pair| pair == ["left", "over"])
+        || plain.contains("否则");
+    let counts = words.first() == Some(&"with")
+        && words.iter().any(|word| number(word))
+        && !plain.contains(['=', '<', '>', '≤', '≥', '≠', '\\', '∈']);
+    let beside = words.windows(3).any(|three| match three {
+        [before, value, after] => {
+            before.len() > 1 && before.bytes().all(|b| b.is_ascii_alphabetic()) && number(value) && conditional(after)
+        }
+        _ => false,
+    });
+    // `6 if n is odd` after the first condition
+    let separated = plain.replace(" and ", ",").replace(" but ", ",").replace(" or ", ",");
+    let another = separated.split([',', ';']).skip(1).any(|part| {
+        let mut words = part.split_whitespace();
+        let begins = part.trim_start();
+        let mut front = begins.chars();
+        let named = front.next().is_some_and(char::is_alphabetic) && front.as_str().trim_start().starts_with('=');
+        let value = named || begins.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '\\' | '.'));
+        value && words.next().is_some() && words.any(conditional)
+    });
+    says_else || counts || beside || another
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use crate::tree::Expr;
+
+    fn is_conditional(text: &str) -> bool {
+        matches!(read(text).map(|reading| reading.expr), Some(Expr::Where(..)))
+    }
+
+    #[test]
+    fn a_condition_reaches_to_the_end() {
+        for text in [
+            "5 if n > 3",
+            r"5\text{ for all n}",
+            r"5\text{ if and only if n>3}",
+            r"x = k\pi \text{ where } k \in \mathbb{Z}",
+        ] {
+            assert!(is_conditional(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_condition_before_another_value_is_none() {
+        for text in [
+            r"5\text{ if n is even, 7 otherwise}",
+            r"5\text{ when even, 7 when odd}",
+            r"5\text{ for cats, 7 for dogs}",
+            r"5\text{ given n=2, else 7}",
+            r"5\text{ with 7 left over}",
+            r"5\text{ with remainder 7}",
+            r"x=5\text{ if a>0, x=7 if a<0}",
+        ] {
+            assert!(!is_conditional(text), "{text}");
+        }
+    }
+}

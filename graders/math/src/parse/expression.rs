@@ -10,7 +10,7 @@ use super::bracket;
 use super::call;
 use super::literal;
 use super::names;
-use super::prose::is_function_word;
+use super::prose::{is_function_word, is_operand};
 use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
@@ -275,7 +275,9 @@ pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
         Some(Kind::Open(Shape::End(End::Square))) => !bracket::closes_reversed(input),
         Some(Kind::Open(Shape::End(End::Round))) => !opens_modulus(input),
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
-        Some(Kind::Word(word)) => !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word)),
+        Some(Kind::Word(word)) => {
+            !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word) && !is_operand(input))
+        }
         Some(Kind::Command(name)) => !matches!(
             name,
             "cup"

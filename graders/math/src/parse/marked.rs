@@ -1,12 +1,13 @@
 //! Answers recognised by their shape before any grammar: options of a multiple choice and times of day.
 
 use super::answer::{Join, connective, trimmed};
+use super::names;
 use super::prose::is_prose;
 use super::text;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr};
 
-/// `(B) Berta`, `B. Berta`, `B) Berta`, `B Berta`.
+/// `(B) Berta`, `B. Berta`, `B) Berta`, `B: Berta`, `B Berta`.
 pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let is_letter = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(word) | Kind::Styled(word) | Kind::Text(word)) if word.len() == 1 => {
@@ -27,6 +28,15 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
             let letter = is_letter(tokens.first())?;
             match tokens.kind(1)? {
                 Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) => (letter, 2),
+                // `A:5` and `A : 5` are ratios.
+                Kind::Colon
+                    if letter <= LAST_LETTER
+                        && tokens.run().get(1).is_some_and(|token| !token.spaced)
+                        && tokens.skip(2).spaced()
+                        && !tokens.skip(2).run().iter().any(|token| token.kind == Kind::Colon) =>
+                {
+                    (letter, 2)
+                }
                 // `A stopped clock` is no choice: the text of an option after a bare letter is a name.
                 Kind::Word(word)
                     if word.len() > 2
@@ -48,6 +58,19 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let marks = |kind: Option<Kind<'_>>| {
         matches!(kind, None | Some(Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) | Kind::Comma))
     };
+    // `B. A and C`: an option about other options.
+    let about_others = width > 1
+        && rest.run().len() > 2
+        && is_letter(rest.first()).is_some()
+        && is_letter(rest.run().last().map(|token| token.kind)).is_some()
+        && rest.run().iter().all(|token| match is_letter(Some(token.kind)) {
+            Some(other) => other != letter,
+            None => matches!(connective(token), Some(Join::And | Join::Comma)),
+        })
+        && rest.run().iter().any(|token| connective(token) == Some(Join::And));
+    if about_others {
+        return Some(Expr::Choice(letter, rest.text(source).trim().into()));
+    }
     let joins = rest.run().iter().any(|token| matches!(connective(token), Some(Join::And | Join::Or)));
     let offers = is_letter(rest.first()).is_some() && marks(rest.kind(1))
         || rest.run().first().is_some_and(|token| matches!(connective(token), Some(Join::And | Join::Or)))
@@ -64,8 +87,30 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     }
     // `(A)(B)` or `(A) + 1` are no choices with a text.
     let text_like = width != 3 && width != 1
-        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced();
-    text_like.then(|| Expr::Choice(letter, text::comparable(rest.text(source)).into()))
+        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced()
+        || width == 3 && letter <= LAST_LETTER && begins_option(rest);
+    let text = rest.text(source);
+    text_like.then(|| {
+        let said = if is_prose(rest) { text::cased(text) } else { text.trim().to_owned() };
+        Expr::Choice(letter, said.into())
+    })
+}
+
+/// Last letter of a choice whose text is mathematics.
+const LAST_LETTER: char = 'J';
+
+/// Whether mathematics after `(A)` is set off from it as the text of an option, and no factor or term.
+fn begins_option(rest: Tokens<'_, '_>) -> bool {
+    let begins = match rest.first() {
+        Some(Kind::Command(name)) => {
+            names::value(name).is_some() || names::function_name(name).is_some() || matches!(name, "frac" | "sqrt")
+        }
+        Some(Kind::Minus) => rest.run().get(1).is_some_and(|token| !token.spaced),
+        Some(Kind::Open(Shape::End(_))) => !matches!(rest.kind(1), Some(Kind::Word(word)) if word.len() == 1),
+        Some(Kind::Currency(_) | Kind::Fraction(..) | Kind::Open(Shape::Set)) => true,
+        _ => false,
+    };
+    begins && rest.spaced()
 }
 
 /// `20:34`, `8:34:00`, `08:34 p.m.`
@@ -110,4 +155,41 @@ pub(crate) fn time(tokens: Tokens<'_, '_>) -> Option<Expr> {
         _ => return None,
     }
     (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use crate::tree::Expr;
+
+    fn letter(text: &str) -> Option<char> {
+        match read(text)?.expr {
+            Expr::Choice(letter, _) => Some(letter),
+            Expr::Symbol(name) => name.chars().next().filter(|_| name.len() == 1),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_letter_with_a_mark_is_a_choice_whatever_its_text() {
+        for text in [
+            r"(C) \frac12",
+            r"\mathrm{C)}\ 3",
+            "C. None of these",
+            "C. A and B",
+            "C: 5",
+            r"\text{C. 5}",
+            "(C) (1,2)",
+            "(C) -3",
+        ] {
+            assert_eq!(letter(text), Some('C'), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_that_are_joined_are_no_single_choice() {
+        for text in ["C or D", "(C) and (D)", "C. D", "C: 5, D: 6", "(C)(D)", "(C) + 1", "C:5", r"(C) \cup (D)"] {
+            assert_eq!(letter(text), None, "{text}");
+        }
+    }
 }

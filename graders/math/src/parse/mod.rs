@@ -7,21 +7,25 @@ mod answer;
 mod binder;
 mod bracket;
 mod call;
+mod chemistry;
 mod condition;
 mod expression;
+mod lead;
 mod lexer;
 mod literal;
 mod marked;
 mod names;
 mod prose;
 mod script;
+pub(crate) mod sentence;
 pub(crate) mod text;
 mod token;
 pub(crate) mod unit;
 
 use std::cell::Cell;
 
-use crate::tree::{End, Expr};
+use crate::tree::{End, Expr, Relation};
+use chemistry::Formula;
 use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
 
@@ -51,7 +55,10 @@ pub struct Reading {
 /// Longest text read, in bytes. Longer ones are no answer anybody would check.
 pub const MAX_TEXT: usize = 400_000;
 
-/// Most tokens read. A number of 200,000 digits is one token; 32,768 tokens take 12 ms.
+/// Longest run of circled numbers read, in bytes.
+const MAX_CIRCLED: usize = 200;
+
+/// Most tokens parsed, redundant brackets not counted. A number of 200,000 digits is one token; 32,768 tokens take 12 ms.
 const MAX_TOKENS: usize = 1 << 15;
 
 /// Reads an answer; `None` when it says nothing the grader understands.
@@ -61,8 +68,22 @@ pub fn read(text: &str) -> Option<Reading> {
         return None;
     }
     let clean = lexer::cleaned(text);
+    let formula = chemistry::formula(&clean);
+    if let Some(Formula { expr, certain: true }) = formula {
+        return Some(Reading { expr, other: None });
+    }
+    if let Some(circled) = circled(&clean) {
+        return Some(Reading { expr: circled, other: None });
+    }
+    let clean = lead::without(&clean);
+    if let Some(expr) = labelled(&clean) {
+        return Some(Reading { expr, other: None });
+    }
     let (expr, joined) = reading(&clean, Commas::Thousands);
-    let expr = expr?;
+    let formula = formula.map(|formula| formula.expr);
+    let Some(expr) = expr else {
+        return formula.map(|expr| Reading { expr, other: None });
+    };
     let other = if joined {
         reading(&clean, Commas::Separate).0
     } else if has_decimal_comma(&clean) {
@@ -70,8 +91,31 @@ pub fn read(text: &str) -> Option<Reading> {
     } else {
         None
     };
-    let other = other.filter(|other| *other != expr);
+    let other = other.or(formula).filter(|other| *other != expr);
     Some(Reading { expr, other })
+}
+
+/// `Maximum value: 7` as an equation of a name.
+fn labelled(text: &str) -> Option<Expr> {
+    let (name, value) = lead::labelled(text)?;
+    let value = reading(&value, Commas::Thousands).0?;
+    let plain = !value.any(&|part| {
+        matches!(
+            part,
+            Expr::Text(_) | Expr::Word(_) | Expr::Choice(..) | Expr::Chain(..) | Expr::List(_) | Expr::Where(..)
+        )
+    });
+    plain.then(|| Expr::Chain(vec![Expr::symbol(&name), value], vec![Relation::Equal]))
+}
+
+/// `①③` and `①、③`: numbers of statements, in the order given.
+fn circled(text: &str) -> Option<Expr> {
+    let is_number = |c: &char| ('①'..='⑳').contains(c);
+    if !text.contains(|c: char| is_number(&c)) || text.len() > MAX_CIRCLED {
+        return None;
+    }
+    let rest = |c: char| is_number(&c) || c.is_whitespace() || matches!(c, '、' | ',' | ';' | '和' | '$' | '.');
+    text.chars().all(rest).then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
 }
 
 fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {

@@ -16,6 +16,7 @@ pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     };
     if let Some(Kind::Word(word)) = piece.first()
         && is_function_word(word)
+        && !is_operand(piece)
     {
         return true;
     }
@@ -23,14 +24,56 @@ pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
 }
 
+/// Whether the first of these tokens, letters such as `at`, is followed by what only follows a factor.
+pub(crate) fn is_operand(piece: Tokens<'_, '_>) -> bool {
+    let operator = matches!(
+        piece.kind(1),
+        Some(Kind::Caret | Kind::Underscore | Kind::Plus | Kind::Minus | Kind::Slash | Kind::Times | Kind::Relation(_))
+    );
+    let tight = piece.run().get(1).is_some_and(|token| !token.spaced) || piece.kind(2).is_some();
+    operator && tight && matches!(piece.first(), Some(Kind::Word(word)) if word.len() < 3)
+}
+
+/// Whether a piece with operators in it is letters joined by them, as in `-kx`, `ad-bc`, `AB:CD`: runs of letters that are factors or
+/// the name of a segment.
+fn is_formula(piece: Tokens<'_, '_>) -> bool {
+    let run = piece.run();
+    let operator = |kind: Kind<'_>| matches!(kind, Kind::Minus | Kind::Bang | Kind::Colon | Kind::Prime);
+    let joined = run.iter().any(|token| operator(token.kind));
+    // `don't` is one word.
+    let elided = run.windows(3).any(|three| match three {
+        [before, mark, after] => {
+            matches!(before.kind, Kind::Word(_))
+                && mark.kind == Kind::Prime
+                && matches!(after.kind, Kind::Word(_))
+                && !after.spaced
+        }
+        _ => false,
+    });
+    joined
+        && !elided
+        && run.iter().all(|token| match token.kind {
+            Kind::Word(word) => {
+                let segment = word.len() < 4 && word.bytes().all(|b| b.is_ascii_uppercase());
+                (call::is_product(word) || segment) && (word.len() < 2 || !text::is_plain(&word.to_lowercase()))
+            }
+            Kind::Styled(_) => true,
+            kind => operator(kind),
+        })
+}
+
 /// Whether a piece is nothing but words.
 pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
     let mut words = 0;
+    // `right triangle` are words, `triangle ABC` is a name.
+    let long = |kind: Kind<'_>| matches!(kind, Kind::Word(word) if word.len() > 3 && names::value(word).is_none());
+    let among_words = piece.run().iter().any(|token| long(token.kind));
     for token in piece.run() {
         match token.kind {
             Kind::Word(word) => {
+                let shape = matches!(word, "triangle" | "square" | "diamond" | "top") && among_words;
                 if names::function_name(word).is_some() && word.len() > 2
-                    || names::value(word).is_some()
+                    || names::value(word).is_some() && !shape
                     || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
                 {
                     return false;
@@ -48,7 +91,7 @@ pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
         Kind::Word(word) => word.len() <= 3 && call::is_product(word),
         _ => false,
     });
-    words > 0 && !(all_short && piece.run().len() > 1)
+    words > 0 && !(all_short && piece.run().len() > 1) && !is_formula(piece)
 }
 
 /// A piece as words, if it has any.
@@ -64,8 +107,8 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if !has_words {
         return None;
     }
-    let plain = text::comparable(piece.text(source));
-    if matches!(plain.as_str(), "all real numbers" | "all reals" | "set of all real numbers") {
+    let plain = text::spoken(piece.text(source));
+    if matches!(text::comparable(&plain).as_str(), "all real numbers" | "all reals" | "set of all real numbers") {
         return Some(Expr::Named(NamedSet::Reals));
     }
     (!plain.is_empty()).then(|| Expr::Text(plain.into()))
@@ -122,4 +165,28 @@ pub(crate) fn is_function_word(word: &str) -> bool {
             | "who"
             | "what"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use crate::tree::Expr;
+
+    fn is_text(text: &str) -> bool {
+        matches!(read(text).map(|reading| reading.expr), Some(Expr::Text(_) | Expr::Word(_)))
+    }
+
+    #[test]
+    fn letters_with_operators_are_formulas() {
+        for text in ["-kx", "-xyz", "-mgh", "ad-bc", "AB-CD", "AB:CD", r"s=ut+\frac12at^2", "at+b", "v=u+at"] {
+            assert!(read(text).is_some() && !is_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_with_dashes_are_words() {
+        for text in ["right-angled", "-apple", "-yes", "don't know", "x-axis", "yes - no", "non-negative", "yes!"] {
+            assert!(is_text(text), "{text}");
+        }
+    }
 }

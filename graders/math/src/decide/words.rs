@@ -1,0 +1,88 @@
+//! Words against words: their synonyms, what a sentence is about, and letters that may be factors or a name.
+
+use super::rule::Rule;
+use super::{Context, choices, real_set};
+use crate::budget::Exhausted;
+use crate::normal::fold;
+use crate::parse::{is_product, letters, sentence, text};
+use crate::tree::Expr;
+
+/// Whether two answers are the same words, choices or letters; `None` when they are neither.
+pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+    if let Some(equal) = choices::same(gold, answer, cx) {
+        cx.by(Rule::Choice);
+        return Ok(Some(equal));
+    }
+    Ok(match (gold, answer) {
+        (Expr::Text(a) | Expr::Word(a), Expr::Text(b) | Expr::Word(b)) => {
+            cx.by(Rule::Text);
+            Some(a == b || canonical(a) == canonical(b) || says(a, b) || says(b, a))
+        }
+        // `xy` against `x·y`
+        (Expr::Word(word), other) if real_set::is_scalar(other) && is_product(word) => {
+            let factors = fold(&letters(word), cx.budget)?;
+            Some(cx.values(&factors, other)?)
+        }
+        (other, Expr::Word(word)) if real_set::is_scalar(other) && is_product(word) => {
+            let factors = fold(&letters(word), cx.budget)?;
+            Some(cx.values(other, &factors)?)
+        }
+        // `\text{Maximum}` against a symbol of that name
+        (Expr::Symbol(name), Expr::Word(word) | Expr::Text(word))
+        | (Expr::Word(word) | Expr::Text(word), Expr::Symbol(name)) => {
+            cx.by(Rule::Text);
+            let primes = |text: &str| text.matches('\'').count();
+            let alike = || text::cased(name) == text::cased(word) && primes(name) == primes(word);
+            Some(**name == **word || name.len() > 2 && alike())
+        }
+        _ => None,
+    })
+}
+
+/// Whether a sentence answers with this word or name.
+fn says(sentence: &str, word: &str) -> bool {
+    if sentence.len() <= word.len() {
+        return false;
+    }
+    let own = text::cased(word);
+    sentence::predicate(sentence).is_some_and(|predicate| canonical(&predicate) == canonical(&own))
+        || sentence::is_about(sentence, word)
+}
+
+/// Words as the one spelling of all that mean the same.
+pub(crate) fn canonical(words: &str) -> String {
+    // A chemical formula is no sentence.
+    if words.starts_with("\\ce") {
+        return words.to_owned();
+    }
+    let words = text::cased(words);
+    let known = match words.as_str() {
+        "yes" | "true" | "是" | "是的" | "对" | "正确" | "真" | "oui" | "vrai" | "ja" | "wahr" | "sí" | "vero"
+        | "verdadero" | "да" => "true",
+        "no" | "false" | "否" | "不是" | "不对" | "错误" | "错" | "假" | "non" | "nein" | "falsch" | "faux"
+        | "falso" | "нет" => "false",
+        "no solution"
+        | "no solutions"
+        | "no real solution"
+        | "no real solutions"
+        | "there is no solution"
+        | "there are no solutions"
+        | "there are no real solutions"
+        | "there is no real solution"
+        | "无解"
+        | "无实数解"
+        | "方程无解" => "no solution",
+        "dne" | "DNE" | "does not exist" | "doesnt exist" | "limit does not exist" | "不存在" | "极限不存在" => {
+            "does not exist"
+        }
+        "mon" => "monday",
+        "tue" | "tues" => "tuesday",
+        "wed" => "wednesday",
+        "thu" | "thur" | "thurs" => "thursday",
+        "fri" => "friday",
+        "sat" => "saturday",
+        "sun" => "sunday",
+        _ => return words,
+    };
+    known.to_owned()
+}
