@@ -121,8 +121,13 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
             let value = point.value(name).ok_or(NoValue::Anywhere)?;
             Ball::rational(value, prec)?.into()
         }
-        Expr::Constant(Constant::Pi) => elementary::pi(prec)?.into(),
-        Expr::Constant(Constant::E) => elementary::e(prec)?.into(),
+        Expr::Constant(constant @ (Constant::Pi | Constant::E)) => {
+            // Beyond the digits kept, all are computed anew.
+            if prec > elementary::KEPT - 64 {
+                budget.charge(prec * prec / 1_500)?;
+            }
+            if *constant == Constant::Pi { elementary::pi(prec)?.into() } else { elementary::e(prec)?.into() }
+        }
         Expr::Constant(Constant::I) => Complex::i(),
         Expr::Sum(items) => {
             let mut total = Complex::from(Ball::small(0));

@@ -17,7 +17,7 @@ const GUARD: u64 = 40;
 const SLACK: u64 = 1 << 20;
 
 /// Bits of the constants kept for all comparisons; more are computed when asked for.
-const KEPT: u64 = 1_200;
+pub(crate) const KEPT: u64 = 1_200;
 
 /// Arguments beyond this power of two are refused: reducing them needs as many bits of pi.
 const MAX_ARGUMENT: i64 = 20_000;
@@ -84,9 +84,29 @@ pub(crate) fn pi(prec: u64) -> Known<Ball> {
     from_fixed(pi_fixed(bits), bits, prec)
 }
 
+fn e_fixed(bits: u64) -> BigInt {
+    fn compute(bits: u64) -> BigInt {
+        let mut term: BigInt = BigInt::one() << bits;
+        let mut sum = term.clone();
+        let mut k = 1u32;
+        while !term.is_zero() {
+            term /= k;
+            sum += &term;
+            k += 1;
+        }
+        sum
+    }
+    static KEPT_E: OnceLock<BigInt> = OnceLock::new();
+    if bits > KEPT {
+        return compute(bits);
+    }
+    KEPT_E.get_or_init(|| compute(KEPT + GUARD)) >> (KEPT + GUARD - bits)
+}
+
 /// Napier's constant.
 pub(crate) fn e(prec: u64) -> Known<Ball> {
-    exp(&Ball::small(1), prec)
+    let bits = prec + GUARD;
+    from_fixed(e_fixed(bits), bits, prec)
 }
 
 /// `exp(x)`.
