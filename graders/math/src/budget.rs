@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-/// Steps one comparison may take: about twenty milliseconds.
-pub const STEPS: u64 = 2_000_000;
+/// Steps one comparison may take: about fifteen milliseconds.
+pub const STEPS: u64 = 1_000_000;
 
 /// The work is more than the budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
