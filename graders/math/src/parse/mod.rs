@@ -8,12 +8,16 @@ mod binder;
 mod bracket;
 mod call;
 mod condition;
+mod date;
 mod expression;
 mod lexer;
 mod literal;
 mod marked;
 mod names;
+mod number_words;
+mod printed;
 mod prose;
+mod quantity;
 mod script;
 pub(crate) mod text;
 mod token;
@@ -39,13 +43,13 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// What a text may say. Commas between digits are ambiguous, so there may be a second reading.
+/// What a text may say. Commas between digits are ambiguous, and so are letters after a number, so there may be more readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// What it says.
     pub expr: Expr,
-    /// What it says if commas between digits mean something else.
-    pub other: Option<Expr>,
+    /// What it says if commas between digits, or letters after a number, mean something else.
+    pub others: Vec<Expr>,
 }
 
 /// Longest text read, in bytes. Longer ones are no answer anybody would check.
@@ -61,28 +65,39 @@ pub fn read(text: &str) -> Option<Reading> {
         return None;
     }
     let clean = lexer::cleaned(text);
-    let (expr, joined) = reading(&clean, Commas::Thousands);
+    let clean = unit::siunitx::rewritten(&clean);
+    let Said { expr, second, joined } = said(&clean, Commas::Thousands);
     let expr = expr?;
     let other = if joined {
-        reading(&clean, Commas::Separate).0
+        said(&clean, Commas::Separate).expr
     } else if has_decimal_comma(&clean) {
-        reading(&clean, Commas::Decimal).0
+        said(&clean, Commas::Decimal).expr
     } else {
         None
     };
-    let other = other.filter(|other| *other != expr);
-    Some(Reading { expr, other })
+    let others = other.into_iter().chain(second).filter(|other| *other != expr).collect();
+    Some(Reading { expr, others })
 }
 
-fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
+/// What a text says when commas are read in one way.
+struct Said {
+    expr: Option<Expr>,
+    /// What it says if letters after a number are, or are not, its unit.
+    second: Option<Expr>,
+    /// A plain comma joined digits to one number.
+    joined: bool,
+}
+
+fn said(clean: &str, commas: Commas) -> Said {
     let lexed = lexer::lex(clean, commas);
     let tokens = unwrapped(&lexed.tokens);
+    let joined = lexed.joined_by_comma;
     if tokens.len() > MAX_TOKENS {
-        return (None, false);
+        return Said { expr: None, second: None, joined: false };
     }
     let stacked = Cell::new(token::MAX_STACKED);
-    let expr = answer::answer(Tokens::new(&tokens, &stacked), clean);
-    (expr, lexed.joined_by_comma)
+    let tokens = Tokens::new(&tokens, &stacked);
+    Said { expr: answer::answer(tokens, clean), second: quantity::second_reading(tokens, clean), joined }
 }
 
 /// Whether the only comma stands between digits and could be a decimal point: `1000,99`, `0,5`.
