@@ -18,7 +18,10 @@ const SAME: &[(&str, &[&str])] = &[
             "2 hours, 30 minutes",
         ],
     ),
-    ("lengths in two units", &["5 feet 6 inches", "66 inches", "5'6\"", r"5\text{ ft }6\text{ in}", "5 ft 6 in", "5.5 ft"]),
+    (
+        "lengths in two units",
+        &["5 feet 6 inches", "66 inches", "5'6\"", r"5\text{ ft }6\text{ in}", "5 ft 6 in", "5.5 ft"],
+    ),
     (
         "temperatures",
         &[
@@ -36,13 +39,32 @@ const SAME: &[(&str, &[&str])] = &[
     ),
     (
         "siunitx",
-        &[r"\SI{10}{m/s}", r"\SI{10}{\meter\per\second}", r"\qty{10}{\m\per\s}", r"10\text{ m/s}", r"\num{10}\text{ m/s}", "36 km/h"],
+        &[
+            r"\SI{10}{m/s}",
+            r"\SI{10}{\meter\per\second}",
+            r"\qty{10}{\m\per\s}",
+            r"10\text{ m/s}",
+            r"\num{10}\text{ m/s}",
+            "36 km/h",
+        ],
     ),
-    ("siunitx angles", &[r"\ang{45}", r"45^\circ", r"\frac\pi4\text{ radians}", "45 degrees", r"\frac{\pi}{4}\text{ rad}", "45°"]),
+    (
+        "siunitx angles",
+        &[r"\ang{45}", r"45^\circ", r"\frac\pi4\text{ radians}", "45 degrees", r"\frac{\pi}{4}\text{ rad}", "45°"],
+    ),
     ("ohms", &[r"5\text{ k}\Omega", r"5000\Omega", "5000 ohms", "5000 Ω", r"5\,\mathrm{k\Omega}", "5 kΩ"]),
     ("farads", &[r"2\mu\text F", "2 uF", "2000 nF", r"2\,\mu\mathrm{F}", "2 μF"]),
     ("micrometres", &[r"100\,\mu\mathrm m", r"100\mu m", "0.1 mm", "100 micrometers"]),
-    ("newtons", &[r"12\,\mathrm{kg\cdot m/s^2}", "12 N", "12 kg m/s^2", r"12\,\mathrm{kg}\cdot\mathrm{m}/\mathrm{s}^2", r"12\ \text{newtons}"]),
+    (
+        "newtons",
+        &[
+            r"12\,\mathrm{kg\cdot m/s^2}",
+            "12 N",
+            "12 kg m/s^2",
+            r"12\,\mathrm{kg}\cdot\mathrm{m}/\mathrm{s}^2",
+            r"12\ \text{newtons}",
+        ],
+    ),
     ("watts", &["5 J/s", r"5\text{ W}", r"5\,\mathrm{J/s}"]),
     ("field strength", &[r"9.8\text{ N/kg}", r"9.8\text{ m/s}^2", r"9.8\ \mathrm{m\,s^{-2}}", "9.8 m/s²"]),
     ("molar", &[r"8.31\frac{J}{mol\cdot K}", "8.31 J/(mol K)", r"8.31\,\mathrm{J\,mol^{-1}\,K^{-1}}"]),
@@ -80,7 +102,19 @@ const SAME: &[(&str, &[&str])] = &[
     ("dozens", &["5 dozen", "60", "5 dozens"]),
     (
         "dollars",
-        &[r"\$5", "USD 5", r"US\$5", "5 USD", "5 dollars", "500 cents", "500¢", r"\text{\$}5", "five dollars", r"\$5.00", "5"],
+        &[
+            r"\$5",
+            "USD 5",
+            r"US\$5",
+            "5 USD",
+            "5 dollars",
+            "500 cents",
+            "500¢",
+            r"\text{\$}5",
+            "five dollars",
+            r"\$5.00",
+            "5",
+        ],
     ),
     ("millions of dollars", &[r"\$2.5 million", r"\$2,500,000", r"\$2.5\text{ million}", "2.5 million dollars"]),
     ("cents", &["25 cents", "25¢", r"\$0.25"]),
@@ -129,6 +163,29 @@ const SAME: &[(&str, &[&str])] = &[
     ("metres without markup", &["5 m", "500 cm", r"5\text{ m}", "5"]),
     ("cubic metres without markup", &["5 m^3", "5000 L", "5"]),
     ("a product and a unit", &["2nm", "2mn"]),
+    ("sentences of a value", &["x = 5 cm", r"x = 5	ext{ cm}", "5 cm", "x = 50 mm"]),
+    ("lists with units", &["5 cm, 6 cm", r"5	ext{ cm}, 6	ext{ cm}", "50 mm and 60 mm", "5, 6"]),
+    ("hourly wages", &[r"\$15 per hour", r"\$15	ext{ per hour}", r"\$15/	ext{hour}", "15 dollars per hour"]),
+    ("negative temperatures", &["-5°C", r"-5^\circ	ext{C}", "minus 5 degrees Celsius", "268.15 K", "23 °F"]),
+    ("negative amounts", &[r"-\$5", r"\$-5", "-5 dollars"]),
+    (
+        "mixed numbers with units",
+        &[r"2rac{1}{2}	ext{ hours}", "2 1/2 hours", "2.5 h", "two and a half hours", "150 min"],
+    ),
+    ("thousands with units", &["1,500 m", "1.5 km", r"1{,}500	ext{ m}"]),
+    ("decimal commas", &["1,5 km", "1500 m"]),
+    ("two kinds of coins", &["5 dollars and 25 cents", r"\$5.25", "525 cents"]),
+    ("half an hour", &["half an hour", "30 minutes", "0.5 hours"]),
+    ("kilograms in capitals", &["5 KG", "5 kg", "5000 g", "5 Kg"]),
+    ("ambiguous days", &["01/02/2024", "1/2/2024"]),
+    ("ambiguous and clear days", &["01/02/2024", "January 2, 2024"]),
+    ("clear and ambiguous days", &["1 February 2024", "01/02/2024"]),
+    ("volumes", &[r"288\pi	ext{ cm}^3", r"288\pi\ \mathrm{cm}^3", r"288\pi", "288π cubic centimeters"]),
+    (
+        "scientific notation",
+        &[r"3	imes10^8	ext{ m/s}", "3e8 m/s", r"3 	imes 10^{8} \, \mathrm{m/s}", r"3\cdot10^5	ext{ km/s}"],
+    ),
+    ("areas in words", &["16 square feet", r"16 	ext{ ft}^2", "16 sq ft", "16 ft²"]),
 ];
 
 /// Pairs that do not say the same, in neither direction.
@@ -193,6 +250,18 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("5 dB", "5 dm"),
     ("1 lb", "1 oz"),
     ("20 and 5", "twenty-five"),
+    ("5 cm", "5 cm, 6 cm"),
+    (r"\sin 30^\circ", r"30^\circ"),
+    ("once more", "11"),
+    (r"\$5", r"\$5 million"),
+    ("5 m", "5 x"),
+    ("2 x", "2 y"),
+    ("16 ft", "16 ft²"),
+    ("4:30", "4:31"),
+    ("I have 5 m", "5"),
+    ("one", "two"),
+    ("a", "1"),
+    ("three or four", "3"),
 ];
 
 fn equal(gold: &str, answer: &str) -> bool {

@@ -141,11 +141,7 @@ fn converted(value: &Expr, from: &Unit, to: &Unit, cx: &Context<'_>) -> Result<O
         factors.push(Expr::power(Expr::Constant(Constant::Pi), Expr::int(half_turns)));
     }
     let shifted = !from.zero.is_zero() || !to.zero.is_zero();
-    factors.push(if shifted {
-        Expr::Sum(vec![value.clone(), Expr::Number(from.zero.clone())])
-    } else {
-        value.clone()
-    });
+    factors.push(if shifted { Expr::Sum(vec![value.clone(), Expr::Number(from.zero.clone())]) } else { value.clone() });
     let product = Expr::Product(factors);
     let all = if shifted { Expr::Sum(vec![product, Expr::Number(to.zero.neg())]) } else { product };
     fold(&all, cx.budget).map(Some)
@@ -205,14 +201,14 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
     if items.len() > 6 {
         return None;
     }
-    let mut number = None;
+    let mut numbers = Vec::new();
     let mut unit = String::new();
     for item in items {
+        if !item.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..))) {
+            numbers.push(item.clone());
+            continue;
+        }
         let (base, power) = match item {
-            Expr::Number(_) if number.is_none() => {
-                number = Some(item.clone());
-                continue;
-            }
             Expr::Power(pair) => (&pair.0, pair.1.as_number()?.to_i64()?),
             other => (other, 1),
         };
@@ -221,5 +217,6 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
             _ => return None,
         }
     }
-    Some((number?, unit))
+    let number = if numbers.len() > 1 { Expr::Product(numbers) } else { numbers.pop()? };
+    Some((number, unit))
 }

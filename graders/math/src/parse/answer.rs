@@ -372,9 +372,8 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         other => numeric(other),
     };
     if unit::is_unit(unit) || last_is_numeric {
-        return quantity::with_unit(&value, unit).or_else(|| {
-            if last_is_numeric { quantity::with_words(value, unit) } else { None }
-        });
+        return quantity::with_unit(&value, unit)
+            .or_else(|| if last_is_numeric { quantity::with_words(value, unit) } else { None });
     }
     None
 }

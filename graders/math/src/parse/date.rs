@@ -164,16 +164,18 @@ pub(crate) fn time(text: &str) -> Option<Expr> {
         _ => {}
     }
     let morning = lower.strip_prefix("上午").map(|rest| (rest.to_owned(), "am"));
-    let afternoon = || ["下午", "晚上"].iter().find_map(|name| lower.strip_prefix(name)).map(|rest| (rest.to_owned(), "pm"));
+    let afternoon =
+        || ["下午", "晚上"].iter().find_map(|name| lower.strip_prefix(name)).map(|rest| (rest.to_owned(), "pm"));
     let (clock, half) = morning
         .or_else(afternoon)
         .or_else(|| lower.strip_suffix("am").map(|rest| (rest.to_owned(), "am")))
         .or_else(|| lower.strip_suffix("pm").map(|rest| (rest.to_owned(), "pm")))
         .unwrap_or_else(|| (lower.clone(), ""));
-    let (clock, named) = match ["oclock", "uhr", "点", "点钟", "时", "点整"].iter().find_map(|end| clock.strip_suffix(end)) {
-        Some(hours) => (hours.to_owned(), true),
-        None => (clock, false),
-    };
+    let (clock, named) =
+        match ["oclock", "uhr", "点", "点钟", "时", "点整"].iter().find_map(|end| clock.strip_suffix(end)) {
+            Some(hours) => (hours.to_owned(), true),
+            None => (clock, false),
+        };
     let clock = clock.replace(['点', '时'], ":");
     let clock = clock.strip_suffix('分').unwrap_or(&clock);
     let mut parts = clock.split(':');
@@ -236,7 +238,8 @@ mod tests {
 
     #[test]
     fn what_is_no_date() {
-        for text in ["2021", "2024-1-2", "31 April", "Wednesday, January 2, 2024", "mar", "1/2/3", "13/14/2024", "Mars"] {
+        for text in ["2021", "2024-1-2", "31 April", "Wednesday, January 2, 2024", "mar", "1/2/3", "13/14/2024", "Mars"]
+        {
             assert_eq!(shown(text), "nothing", "{text}");
         }
     }

@@ -94,7 +94,8 @@ pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     if let Some(units) = lookup(text.trim_end_matches('.')) {
         return Some(units.to_vec());
     }
-    let mut reader = Reader { rest: text, sign: 1, raised: 1, open: 0, all: Unit::new([0; 21], Rational::small(1)), any: false };
+    let mut reader =
+        Reader { rest: text, sign: 1, raised: 1, open: 0, all: Unit::new([0; 21], Rational::small(1)), any: false };
     while !reader.rest.is_empty() {
         reader.step()?;
     }
@@ -148,7 +149,8 @@ impl<'a> Reader<'a> {
             self.raised = power;
             return self.skip(len);
         }
-        for (prefix, power) in [("平方", 2), ("立方", 3), ("Quadrat", 2), ("quadrat", 2), ("Kubik", 3), ("kubik", 3)] {
+        for (prefix, power) in [("平方", 2), ("立方", 3), ("Quadrat", 2), ("quadrat", 2), ("Kubik", 3), ("kubik", 3)]
+        {
             if self.raised == 1 && word.len() > prefix.len() && word.starts_with(prefix) {
                 self.raised = power;
                 return self.skip(prefix.len());

@@ -108,7 +108,7 @@ const PREFIXED: &[(&str, &str, Dimensions, &str, Takes)] = &[
     ("lm", "lumen", LIGHT, "1", Takes::Thousands),
     ("lx", "lux", per_area(LIGHT), "1", Takes::Thousands),
     ("M", "molar", per_volume(AMOUNT), "1000", Takes::Thousands),
-    ("eV", "electronvolt|electron volt|electron-volt", ENERGY, "1.602176634e-19", Takes::Thousands),
+    ("eV", "electronvolt|electron volt", ENERGY, "1.602176634e-19", Takes::Thousands),
     ("cal", "calorie", ENERGY, "4.184", Takes::Thousands),
     ("Wh", "watt hour", ENERGY, "3600", Takes::Thousands),
     ("Ah", "ampere hour|amp hour", CHARGE, "3600", Takes::Thousands),
@@ -176,7 +176,7 @@ const PLAIN: &[(&str, Dimensions, &str)] = &[
     ("BTU|Btu", ENERGY, "1055.05585262"),
     ("kWh|度电|千瓦时", ENERGY, "3600000"),
     ("hp|horsepower", POWER, "745.69987158227022"),
-    ("kilo-ohm|kiloohm", RESISTANCE, "1000"),
+    ("kilohm|kilo ohm", RESISTANCE, "1000"),
     ("unit|单位|个单位|单位长度|个单位长度", UNSAID, "1"),
     ("$|US$|USD|dollar|US dollar|U.S. dollar|美元", DOLLAR, "1"),
     ("¢|cent|penny|pennies|美分", DOLLAR, "0.01"),
@@ -261,6 +261,9 @@ fn insert(table: &mut Table, name: String, unit: &Unit) {
     }
 }
 
+/// Symbols that are also written with the `s` of a plural.
+const PLURAL_SYMBOLS: &[&str] = &["hr", "lb", "yd", "yr", "wk", "mi", "kg", "cm", "mm", "ml", "oz"];
+
 /// Enters a name with its plural.
 fn enter(table: &mut Table, name: &str, unit: &Unit) {
     if is_word(name) {
@@ -272,9 +275,7 @@ fn enter(table: &mut Table, name: &str, unit: &Unit) {
         insert(table, plural, unit);
     } else if let Some(rest @ ("C" | "F")) = name.strip_prefix("degree ") {
         insert(table, format!("degrees {rest}"), unit);
-    } else if name.ends_with("dollar") {
-        insert(table, format!("{name}s"), unit);
-    } else if matches!(name, "hr" | "lb" | "yd" | "yr" | "wk" | "mi" | "kg" | "cm" | "mm" | "ml" | "oz") {
+    } else if name.ends_with("dollar") || PLURAL_SYMBOLS.contains(&name) {
         insert(table, format!("{name}s"), unit);
     }
     insert(table, name.to_owned(), unit);
@@ -342,7 +343,8 @@ pub(super) fn lookup(name: &str) -> Option<&'static [Unit]> {
         return None;
     }
     let lower = name.to_lowercase();
-    let any = ANY_CAPITALS.contains(&lower.as_str()) || lower.chars().count() > 3 && lower.chars().all(char::is_alphabetic);
+    let any =
+        ANY_CAPITALS.contains(&lower.as_str()) || lower.chars().count() > 3 && lower.chars().all(char::is_alphabetic);
     let temperature = lower.contains(' ');
     TABLE.get(&lower).filter(|_| any || temperature).map(Vec::as_slice)
 }

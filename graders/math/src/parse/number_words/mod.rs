@@ -1,13 +1,17 @@
 //! Numbers written in words: English in full; French, German and Spanish as far as small numbers go; Chinese numerals; and the words
 //! that multiply a number written in digits. Refuses what only begins with a number: a sentence is words.
 
+mod chinese;
+mod table;
+
 use crate::number::Rational;
 use crate::tree::Expr;
+use table::{denominator, factor, share, simple};
 
 /// A number in words at the beginning of a text, and what comes after it.
 pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
     let text = text.trim();
-    if let Some((value, rest)) = chinese(text) {
+    if let Some((value, rest)) = chinese::leading(text) {
         return Some((value, rest.trim_start()));
     }
     let words = Words::of(text);
@@ -17,9 +21,14 @@ pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
 
 /// Whether a word is a number or multiplies one.
 pub(crate) fn counts(word: &str) -> bool {
-    simple(word).is_some() || denominator(word).is_some() || factor(word).is_some() || share(word).is_some()
+    simple(word).is_some()
+        || denominator(word).is_some()
+        || factor(word).is_some()
+        || share(word).is_some()
         || matches!(word, "cent" | "prozent" | "ciento" | "percentage")
-        || word.chars().any(|c| "零〇一二两三四五六七八九十百千万亿半".contains(c) || word.starts_with("分之") || c == '成')
+        || word
+            .chars()
+            .any(|c| "零〇一二两三四五六七八九十百千万亿半".contains(c) || word.starts_with("分之") || c == '成')
 }
 
 /// What a word after a number makes of it.
@@ -53,7 +62,9 @@ pub(crate) fn multiplier(text: &str) -> Option<(Multiplier, &str)> {
     if let Some(found) = percentage(text) {
         return Some(found);
     }
-    for (sign, power) in [("万亿", 12), ("百万", 6), ("千万", 7), ("十万", 5), ("万", 4), ("亿", 8), ("千", 3), ("百", 2), ("成", -1)] {
+    for (sign, power) in
+        [("万亿", 12), ("百万", 6), ("千万", 7), ("十万", 5), ("万", 4), ("亿", 8), ("千", 3), ("百", 2), ("成", -1)]
+    {
         if let Some(rest) = text.strip_prefix(sign) {
             return Some((Multiplier::Times(Rational::small(10).pow(power, 64)?), rest.trim_start()));
         }
@@ -67,106 +78,6 @@ pub(crate) fn multiplier(text: &str) -> Option<(Multiplier, &str)> {
     let rest = text.get(end..)?.trim_start();
     let rest = ["of a ", "of ", "de "].iter().find_map(|of| rest.strip_prefix(of)).unwrap_or(rest);
     Some((Multiplier::Times(value), rest))
-}
-
-/// Words that multiply what stands before them.
-fn factor(word: &str) -> Option<i64> {
-    Some(match word {
-        "ten" | "tens" => 10,
-        "dozen" | "dozens" | "dutzend" | "douzaine" | "douzaines" | "docena" | "docenas" => 12,
-        "score" | "scores" => 20,
-        "gross" => 144,
-        "hundred" | "hundreds" | "hundert" | "cientos" => 100,
-        "thousand" | "thousands" | "tausend" | "mille" | "mil" | "miles" => 1_000,
-        "lakh" | "lakhs" | "lac" | "lacs" => 100_000,
-        "million" | "millions" | "millionen" | "millón" | "millones" | "mln" | "mn" => 1_000_000,
-        "crore" | "crores" => 10_000_000,
-        "billion" | "billions" | "bn" | "milliard" | "milliards" | "milliarde" | "milliarden" => 1_000_000_000,
-        "trillion" | "trillions" => 1_000_000_000_000,
-        _ => return None,
-    })
-}
-
-/// Words that divide by a power of ten.
-fn share(word: &str) -> Option<Rational> {
-    let parts = match word.strip_suffix('s').unwrap_or(word) {
-        "tenth" => 10,
-        "hundredth" => 100,
-        "thousandth" => 1_000,
-        "millionth" => 1_000_000,
-        _ => return None,
-    };
-    Some(Rational::ratio(1, parts))
-}
-
-/// The parts of a whole that a word names: `thirds`, `Viertel`.
-fn denominator(word: &str) -> Option<i64> {
-    Some(match word {
-        "half" | "halves" | "demi" | "demie" | "demis" | "medio" | "media" | "medios" | "halb" | "halbe" | "hälfte" => 2,
-        "third" | "thirds" | "tiers" | "tercio" | "tercios" | "drittel" => 3,
-        "fourth" | "fourths" | "quarter" | "quarters" | "quart" | "quarts" | "cuarto" | "cuartos" | "viertel" => 4,
-        "fifth" | "fifths" | "cinquième" | "cinquièmes" | "quinto" | "quintos" | "fünftel" => 5,
-        "sixth" | "sixths" | "sixième" | "sixièmes" | "sexto" | "sextos" | "sechstel" => 6,
-        "seventh" | "sevenths" | "septième" | "septièmes" | "séptimo" | "séptimos" | "siebtel" => 7,
-        "eighth" | "eighths" | "huitième" | "huitièmes" | "octavo" | "octavos" | "achtel" => 8,
-        "ninth" | "ninths" | "neuvième" | "neuvièmes" | "noveno" | "novenos" | "neuntel" => 9,
-        "tenth" | "tenths" | "dixième" | "dixièmes" | "décimo" | "décimos" | "zehntel" => 10,
-        "eleventh" | "elevenths" => 11,
-        "twelfth" | "twelfths" => 12,
-        "thirteenth" | "thirteenths" => 13,
-        "fifteenth" | "fifteenths" => 15,
-        "sixteenth" | "sixteenths" => 16,
-        "twentieth" | "twentieths" => 20,
-        "hundredth" | "hundredths" => 100,
-        "thousandth" | "thousandths" => 1_000,
-        _ => return None,
-    })
-}
-
-/// Numbers of one word below a hundred.
-fn simple(word: &str) -> Option<i64> {
-    const WORDS: &[&[&str]] = &[
-        &["zero", "zéro", "null", "cero"],
-        &["one", "un", "une", "ein", "eins", "eine", "uno", "una"],
-        &["two", "deux", "zwei", "dos"],
-        &["three", "trois", "drei", "tres"],
-        &["four", "quatre", "vier", "cuatro"],
-        &["five", "cinq", "fünf", "cinco"],
-        &["six", "sechs", "seis"],
-        &["seven", "sept", "sieben", "siete"],
-        &["eight", "huit", "acht", "ocho"],
-        &["nine", "neuf", "neun", "nueve"],
-        &["ten", "dix", "zehn", "diez"],
-        &["eleven", "onze", "elf", "once"],
-        &["twelve", "douze", "zwölf", "doce"],
-        &["thirteen", "treize", "dreizehn", "trece"],
-        &["fourteen", "quatorze", "vierzehn", "catorce"],
-        &["fifteen", "quinze", "fünfzehn", "quince"],
-        &["sixteen", "seize", "sechzehn", "dieciséis"],
-        &["seventeen", "siebzehn", "diecisiete"],
-        &["eighteen", "achtzehn", "dieciocho"],
-        &["nineteen", "neunzehn", "diecinueve"],
-        &["twenty", "vingt", "zwanzig", "veinte"],
-        &["veintiuno"],
-    ];
-    const TENS: &[(&[&str], i64)] = &[
-        (&["thirty", "trente", "dreißig", "dreissig", "treinta"], 30),
-        (&["forty", "fourty", "quarante", "vierzig", "cuarenta"], 40),
-        (&["fifty", "cinquante", "fünfzig", "cincuenta"], 50),
-        (&["sixty", "soixante", "sechzig", "sesenta"], 60),
-        (&["seventy", "siebzig", "setenta"], 70),
-        (&["eighty", "achtzig", "ochenta"], 80),
-        (&["ninety", "neunzig", "noventa"], 90),
-    ];
-    let below = WORDS.iter().position(|names| names.contains(&word)).and_then(|value| i64::try_from(value).ok());
-    let tens = || TENS.iter().find(|(names, _)| names.contains(&word)).map(|(_, value)| *value);
-    // `einundzwanzig`
-    let joined = || {
-        let (ones, tens) = word.split_once("und")?;
-        let (ones, tens) = (simple(ones).filter(|ones| *ones < 10)?, simple(tens).filter(|tens| *tens >= 20)?);
-        Some(ones + tens)
-    };
-    below.or_else(tens).or_else(joined)
 }
 
 /// A text in words, with the place each ends at.
@@ -314,103 +225,6 @@ impl<'a> Words<'a> {
     fn fraction_follows(&self, at: usize) -> bool {
         simple(self.word(at)).is_some() && denominator(self.word(at + 1)).is_some()
     }
-}
-
-/// A number in Chinese numerals at the beginning of a text, and what comes after it.
-fn chinese(text: &str) -> Option<(Expr, &str)> {
-    if text.is_ascii() {
-        return None;
-    }
-    if let Some(rest) = text.strip_prefix('负') {
-        let (value, rest) = chinese(rest)?;
-        return Some((-value, rest));
-    }
-    for half in ["一半", "半"] {
-        if let Some(rest) = text.strip_prefix(half) {
-            return Some((Expr::Number(Rational::ratio(1, 2)), rest));
-        }
-    }
-    let (first, rest) = numeral(text)?;
-    let spelled = !text.starts_with(|c: char| c.is_ascii_digit());
-    if let Some((parts, after)) = rest.strip_prefix("分之").and_then(numeral) {
-        let hundredths = first == Rational::small(100);
-        let value = if hundredths { Expr::Percent(Box::new(Expr::Number(parts))) } else { Expr::Number(parts.div(&first)?) };
-        return Some((value, after));
-    }
-    if let Some((whole, parts)) = rest.strip_prefix('又').and_then(numeral).and_then(|(whole, after)| {
-        let (parts, after) = after.strip_prefix("分之").and_then(numeral)?;
-        Some(((whole, after), parts))
-    }) {
-        return Some((Expr::Number(first.add(&parts.div(&whole.0)?)?), whole.1));
-    }
-    if spelled && let Some(digits) = rest.strip_prefix('点') {
-        let end = digits.find(|c| digit(c).is_none()).unwrap_or(digits.len());
-        let mut value = first;
-        let mut unit = Rational::small(1);
-        for c in digits.get(..end)?.chars() {
-            unit = unit.mul(&Rational::ratio(1, 10))?;
-            value = value.add(&unit.mul(&Rational::small(digit(c)?))?)?;
-        }
-        return (end > 0).then_some((Expr::Number(value), digits.get(end..)?));
-    }
-    spelled.then_some((Expr::Number(first), rest))
-}
-
-fn digit(c: char) -> Option<i64> {
-    if c == '两' {
-        return Some(2);
-    }
-    if c == '〇' {
-        return Some(0);
-    }
-    "零一二三四五六七八九".chars().position(|own| own == c).and_then(|value| i64::try_from(value).ok())
-}
-
-/// A whole number in Chinese numerals or digits.
-fn numeral(text: &str) -> Option<(Rational, &str)> {
-    let ascii = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    if ascii > 0 {
-        return Some((super::decimal(text.get(..ascii)?)?, text.get(ascii..)?));
-    }
-    let in_numeral = |c: char| digit(c).is_some() || "十百千万亿".contains(c);
-    let end = text.find(|c| !in_numeral(c)).unwrap_or(text.len());
-    let (run, rest) = text.split_at_checked(end).filter(|(run, _)| !run.is_empty())?;
-    // `二〇二四`
-    if run.chars().all(|c| digit(c).is_some()) {
-        let digits: Option<String> = run.chars().map(|c| digit(c).map(|digit| digit.to_string())).collect();
-        return Some((super::decimal(&digits?)?, rest));
-    }
-    let (mut total, mut section, mut last) = (0i64, 0i64, None::<i64>);
-    let mut unit = 0i64;
-    for c in run.chars() {
-        if c == '零' {
-            unit = 0;
-            last = None;
-        } else if let Some(digit) = digit(c) {
-            if last.replace(digit).is_some() {
-                return None;
-            }
-        } else if let Some(power) = "十百千".chars().position(|own| own == c) {
-            unit = [10, 100, 1_000].get(power).copied()?;
-            let count = last.take().or((unit == 10 && section == 0).then_some(1))?;
-            section += count * unit;
-        } else {
-            unit = if c == '万' { 10_000 } else { 100_000_000 };
-            section += last.take().unwrap_or(0);
-            total = total.checked_add(section).filter(|total| *total > 0)?;
-            if c == '亿' {
-                total = total.checked_mul(unit)?;
-            } else {
-                total = total.checked_add(section.checked_mul(unit - 1)?)?;
-            }
-            section = 0;
-        }
-    }
-    // `三万五` leaves the unit of its last digit out.
-    if last.is_some() && unit > 10 {
-        return None;
-    }
-    total.checked_add(section + last.unwrap_or(0)).map(|value| (Rational::small(value), rest))
 }
 
 #[cfg(test)]
