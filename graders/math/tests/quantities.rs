@@ -166,6 +166,12 @@ const SAME: &[(&str, &[&str])] = &[
     ("sentences of a value", &["x = 5 cm", r"x = 5	ext{ cm}", "5 cm", "x = 50 mm"]),
     ("lists with units", &["5 cm, 6 cm", r"5	ext{ cm}, 6	ext{ cm}", "50 mm and 60 mm", "5, 6"]),
     ("hourly wages", &[r"\$15 per hour", r"\$15	ext{ per hour}", r"\$15/	ext{hour}", "15 dollars per hour"]),
+    ("chemistry", &["40 kJ/mol", r"40\,\frac{\text{kJ}}{\text{mol}}", r"40000\ \mathrm{J\cdot mol^{-1}}"]),
+    ("knots", &["20 knots", "20 nautical miles per hour", "37.04 km/h"]),
+    ("words for the digits of a gold", &["Three", "3", r"\text{three}", "trois", "drei", "tres"]),
+    ("text with a quantity", &[r"\text{5 cm}", "5 cm", r"\text{5cm}", r"5\,\text{centimeters}"]),
+    ("Chinese amounts", &["5万元", "50000元", "¥50000"]),
+    ("Chinese afternoons", &["8点30分", "8:30"]),
     ("negative temperatures", &["-5°C", r"-5^\circ	ext{C}", "minus 5 degrees Celsius", "268.15 K", "23 °F"]),
     ("negative amounts", &[r"-\$5", r"\$-5", "-5 dollars"]),
     (

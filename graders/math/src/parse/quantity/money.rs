@@ -34,6 +34,8 @@ pub(super) fn money(text: &str) -> Option<Expr> {
         return Some(named(value));
     }
     if after.starts_with("per ") || after.starts_with('/') {
+        // Inside a unit a dollar sign would delimit mathematics.
+        let currency = if currency == "$" { "USD" } else { currency };
         let unit = format!("{currency} {after}");
         return unit::units(&unit).map(|_| Expr::Quantity(Box::new(value), unit.into()));
     }
