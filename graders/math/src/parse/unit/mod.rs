@@ -92,7 +92,7 @@ pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     }
     // Only alone does a name have all its meanings, and does a temperature count from its own zero.
     if let Some(units) = lookup(text.trim_end_matches('.')) {
-        return Some(units.to_vec());
+        return Some(units);
     }
     let mut reader =
         Reader { rest: text, sign: 1, raised: 1, open: 0, all: Unit::new([0; 21], Rational::small(1)), any: false };
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The longest name at this place: two words, one, or the beginning of one that is written without blanks.
-    fn longest(&self, word: &str) -> Option<(&'static [Unit], usize)> {
+    fn longest(&self, word: &str) -> Option<(Vec<Unit>, usize)> {
         let after = self.rest.get(word.len()..)?;
         let blanks = after.len() - after.trim_start_matches([' ', '-']).len();
         if blanks > 0 {
