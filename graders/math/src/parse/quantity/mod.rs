@@ -216,11 +216,23 @@ fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
 fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let run = tokens.run();
     let end = run.last()?.end;
-    for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(1)..run.len() {
+    // Only what stands after the last relation has the unit.
+    let sides = run.iter().rposition(|token| matches!(token.kind, Kind::Relation(_))).map_or(1, |at| at + 2);
+    for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(sides)..run.len() {
         let (before, token) = (run.get(at - 1)?, run.get(at)?);
+        // No unit comes after a variable.
+        if let Kind::Word(name) | Kind::Styled(name) = before.kind
+            && name.len() == 1
+            && !matches!(name, "e" | "i")
+        {
+            return None;
+        }
+        let raised = |at: usize| tokens.kind(at) == Some(Kind::Command("circ"));
         let begins = match token.kind {
-            Kind::Word(_) | Kind::Text(_) | Kind::Styled(_) | Kind::Currency(_) | Kind::Degree | Kind::Caret => true,
-            Kind::Open(Shape::Group) => true,
+            Kind::Word(_) | Kind::Text(_) | Kind::Styled(_) | Kind::Currency(_) | Kind::Degree => true,
+            Kind::Caret => raised(at + 1) || raised(at + 2),
+            // Style commands make no token.
+            Kind::Open(Shape::Group) => source.get(before.end..token.start)?.contains('\\'),
             Kind::Stray(c) => matches!(c, '‰' | '¢' | '₹' | '₩'),
             Kind::Command(name) => matches!(name, "mu" | "Omega" | "frac" | "min" | "deg" | "sec"),
             _ => false,
