@@ -94,6 +94,11 @@ fn in_chinese(text: &str) -> Option<Date> {
 
 /// `January 2, 2024`, `2nd of January 2024`, `2. Januar 2024`, `March 5`, `March`.
 fn in_words(text: &str) -> Option<Date> {
+    // A month has three letters at least, and no formula stands in a date.
+    let letters = text.chars().filter(|c| c.is_alphabetic()).take(3).count();
+    if letters < 3 || text.contains(['^', '+', '·', '(', '/']) {
+        return None;
+    }
     let mut date = Date::of(None, 0, None);
     let mut weekday = None;
     let mut words = 0;

@@ -14,6 +14,14 @@ pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
     if let Some((value, rest)) = chinese::leading(text) {
         return Some((value, rest.trim_start()));
     }
+    // Formulas begin with letters, too.
+    let first = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    if first == 0
+        || first == 1 && !text.starts_with(['a', 'A'])
+        || text.get(first..).is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '-']))
+    {
+        return None;
+    }
     let words = Words::of(text);
     let (value, next) = words.number()?;
     Some((Expr::Number(value), words.after(next)))
