@@ -121,7 +121,7 @@ impl Gold {
         let budget = Budget::default();
         let cx = Context::new(options, &budget);
         let mut readings = Vec::with_capacity(2);
-        for expr in std::iter::once(reading.expr).chain(reading.other) {
+        for expr in std::iter::once(reading.expr).chain(reading.others) {
             readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
         }
         Ok(Self { text: text.to_owned(), plain: plain(text).into_owned(), readings, decimals, signs })
@@ -187,13 +187,13 @@ impl Gold {
             return Ok((true, normal));
         }
         let rule = cx.rule();
-        // Ambiguous commas: any reading of one side that equals one of the other.
+        // Ambiguous commas and letters: any reading of one side that equals one of the other.
         for other_gold in self.readings.iter().skip(1) {
             if decide::same(other_gold, &normal, cx)? {
                 return Ok((true, normal));
             }
         }
-        if let Some(other) = &reading.other {
+        for other in &reading.others {
             let other = decide::normal(other, cx)?;
             for gold in &self.readings {
                 if decide::same(gold, &other, cx)? {

@@ -3,11 +3,11 @@
 //!
 //! # What it checks
 //!
-//! Numbers, expressions, equations, inequalities, intervals, sets, tuples, lists, matrices, quantities, ratios, numerals in a base,
-//! times, multiple choice and words, written in LaTeX, plain ASCII or Unicode. Numbers are exact; constants with radicals are
-//! proved equal by a separation bound; other constants agree within `2^-256` beyond the size of the numbers in them; rational
-//! functions agree at random points modulo random 61-bit primes, other functions at random points of their domain. Each grade
-//! names the rule that decided.
+//! Numbers, expressions, equations, inequalities, intervals, sets, tuples, lists, matrices, quantities, money, ratios, numerals in
+//! a base, dates, times, numbers in words, multiple choice and words, written in LaTeX, plain ASCII or Unicode. Numbers are exact;
+//! constants with radicals are proved equal by a separation bound; other constants agree within `2^-256` beyond the size of the
+//! numbers in them; rational functions agree at random points modulo random 61-bit primes, other functions at random points of
+//! their domain. Each grade names the rule that decided.
 //!
 //! # What it refuses
 //!
@@ -23,6 +23,8 @@
 //!   calculates or offers something else, and the list of such words is finite.
 //! - Where neither the task nor the gold gives an option's text, a letter may be followed by any text that takes nothing back.
 //! - `H_2O` equals `OH_2`: as names with indices they are one product.
+//! - `7 m` is seven metres as well as seven times m, so it equals 7; `7m` does not.
+//! - `10 pounds` equals `£10` and `10 lb`; `¥10` equals ten yen and ten yuan; `01/02/2024` equals either day.
 //! - Functions with jumps are compared at random points and at ten simple fractions; a difference elsewhere is not seen.
 //! - Expressions are compared where both are real, so `ln(x²)` equals `2 ln x`, which holds for positive x.
 //!

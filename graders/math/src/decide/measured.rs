@@ -1,12 +1,12 @@
-//! Values that carry something: units, bases, times of day, ratios.
+//! Values that carry something: units, bases, times of day, dates, ratios.
 
 use super::rule::Rule;
 use super::{Context, real_set, same as same_things};
 use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::options::Units;
-use crate::parse::unit::{Measure, measure};
-use crate::tree::{Constant, Expr};
+use crate::parse::unit::{Measure, Unit, measure};
+use crate::tree::{Constant, Date, Expr};
 
 /// Whether two values are equal where at least one carries something; `None` when none does.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
@@ -30,6 +30,16 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
         (Expr::Time(a), Expr::Time(b)) => {
             cx.by(Rule::Time);
             Ok(Some(a == b))
+        }
+        (Expr::Date(a), Expr::Date(b)) => {
+            cx.by(Rule::Time);
+            // `01/02/2024` is either of two days, but not another text that is.
+            let equal = match (a.either_way, b.either_way) {
+                (true, false) => same_day(*b, *a),
+                (false, true) => same_day(*a, *b),
+                _ => a == b,
+            };
+            Ok(Some(equal))
         }
         (Expr::Time(time), other) => with_ratio(*time, other, true, cx),
         (other, Expr::Time(time)) => with_ratio(*time, other, false, cx),
@@ -83,21 +93,29 @@ fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
     Ok(!(zero(a_first) && a_rest.iter().all(zero)))
 }
 
+/// Whether a day is one of the two that a date leaves open.
+fn same_day(day: Date, open: Date) -> bool {
+    let open = Date { either_way: false, ..open };
+    day == open || day == open.turned()
+}
+
 fn quantities(a: &Expr, a_unit: &str, b: &Expr, b_unit: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if cx.options.units == Units::Ignore {
         return same_things(a, b, cx);
     }
     match (measure(a_unit), measure(b_unit)) {
-        (Measure::Unit(a_kind, a_scale), Measure::Unit(b_kind, b_scale)) => {
-            if a_kind != b_kind {
-                return Ok(false);
+        (Measure::Units(a_units), Measure::Units(b_units)) => {
+            for own in &a_units {
+                for other in &b_units {
+                    if own.dimensions == other.dimensions
+                        && let Some(b) = converted(b, other, own, cx)?
+                        && same_things(a, &b, cx)?
+                    {
+                        return Ok(true);
+                    }
+                }
             }
-            if a_scale == b_scale {
-                return same_things(a, b, cx);
-            }
-            let scaled =
-                |value: &Expr, scale| fold(&Expr::Product(vec![Expr::Number(scale), value.clone()]), cx.budget);
-            same_things(&scaled(a, a_scale)?, &scaled(b, b_scale)?, cx)
+            Ok(false)
         }
         (Measure::Words(a_words), Measure::Words(b_words)) => {
             if !same_words(&a_words, &b_words) {
@@ -107,6 +125,26 @@ fn quantities(a: &Expr, a_unit: &str, b: &Expr, b_unit: &str, cx: &Context<'_>) 
         }
         _ => Ok(false),
     }
+}
+
+/// A value given in the unit `from` in the unit `to` of the same dimensions.
+fn converted(value: &Expr, from: &Unit, to: &Unit, cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
+    if from == to {
+        return Ok(Some(value.clone()));
+    }
+    let Some(scale) = from.scale.div(&to.scale) else {
+        return Ok(None);
+    };
+    let mut factors = vec![Expr::Number(scale)];
+    let half_turns = i64::from(from.half_turns) - i64::from(to.half_turns);
+    if half_turns != 0 {
+        factors.push(Expr::power(Expr::Constant(Constant::Pi), Expr::int(half_turns)));
+    }
+    let shifted = !from.zero.is_zero() || !to.zero.is_zero();
+    factors.push(if shifted { Expr::Sum(vec![value.clone(), Expr::Number(from.zero.clone())]) } else { value.clone() });
+    let product = Expr::Product(factors);
+    let all = if shifted { Expr::Sum(vec![product, Expr::Number(to.zero.neg())]) } else { product };
+    fold(&all, cx.budget).map(Some)
 }
 
 /// Whether two descriptions are the same words up to a plural.
@@ -129,7 +167,7 @@ fn one_sided(
     };
     // `10 m` without markup reads as ten times m.
     if let Some((number, letter)) = number_and_letters(other)
-        && let (Measure::Unit(..), Measure::Unit(..)) = (measure(unit), measure(&letter))
+        && let (Measure::Units(_), Measure::Units(_)) = (measure(unit), measure(&letter))
     {
         let equal = quantities(value, unit, &number, &letter, cx)?;
         cx.by(Rule::Unit);
@@ -163,14 +201,14 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
     if items.len() > 6 {
         return None;
     }
-    let mut number = None;
+    let mut numbers = Vec::new();
     let mut unit = String::new();
     for item in items {
+        if !item.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..))) {
+            numbers.push(item.clone());
+            continue;
+        }
         let (base, power) = match item {
-            Expr::Number(_) if number.is_none() => {
-                number = Some(item.clone());
-                continue;
-            }
             Expr::Power(pair) => (&pair.0, pair.1.as_number()?.to_i64()?),
             other => (other, 1),
         };
@@ -179,5 +217,6 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
             _ => return None,
         }
     }
-    Some((number?, unit))
+    let number = if numbers.len() > 1 { Expr::Product(numbers) } else { numbers.pop()? };
+    Some((number, unit))
 }

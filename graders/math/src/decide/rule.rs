@@ -48,7 +48,7 @@ pub enum Rule {
     Unit,
     /// Numerals in a base.
     Base,
-    /// Times of day.
+    /// Times of day and dates.
     Time,
     /// Ratios by cross-multiplication.
     Ratio,

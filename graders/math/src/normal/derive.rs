@@ -53,9 +53,8 @@ impl Derivation<'_> {
                 **bound == *self.name || parts.iter().any(|part| self.varies(part))
             }
             Expr::Bound(_, bound, parts) => {
-                let (body, ends) = match parts.split_last() {
-                    Some(split) => split,
-                    None => return false,
+                let Some((body, ends)) = parts.split_last() else {
+                    return false;
                 };
                 ends.iter().any(|end| self.varies(end)) || **bound != *self.name && self.varies(body)
             }

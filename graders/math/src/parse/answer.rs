@@ -5,11 +5,11 @@
 use super::bracket::closes_reversed;
 use super::condition::{bracketed_condition, condition, condition_word, hides_more};
 use super::expression::statement;
-use super::marked::{choice, time};
+use super::marked::choice;
 use super::prose::{begins_sentence, is_prose, words};
-use super::text;
+use super::quantity;
 use super::token::{Kind, Shape, Token, Tokens};
-use super::unit::{self, Multiplier};
+use super::unit;
 use crate::tree::{End, Expr, Function, Relation, SetOp};
 
 /// How two pieces are joined.
@@ -30,6 +30,7 @@ pub(crate) fn answer<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<
 }
 
 fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usize) -> Option<Expr> {
+    let untrimmed = tokens;
     let tokens = trimmed(tokens);
     if tokens.is_empty() {
         return None;
@@ -37,8 +38,9 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     if let Some(choice) = choice(tokens, source) {
         return Some(choice);
     }
-    if let Some(time) = time(tokens) {
-        return Some(time);
+    // A quotation mark at the end may be inches or seconds.
+    if let Some(whole) = quantity::whole(untrimmed, source) {
+        return Some(whole);
     }
     let (pieces, joins) = split(tokens);
     // `\forall x > 0, 3^x \ge x^2`: the condition stands first.
@@ -320,6 +322,9 @@ fn is_equation(item: &Expr) -> bool {
 
 /// One piece: a statement with what may follow it, or words.
 fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    if let Some(value) = quantity::piece(piece, source) {
+        return Some(value);
+    }
     if is_prose(piece) || begins_sentence(piece) {
         return words(piece, source);
     }
@@ -426,35 +431,11 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
         Expr::Chain(sides, _) => sides.last().is_some_and(numeric),
         other => numeric(other),
     };
-    let known = matches!(unit::measure(unit), unit::Measure::Unit(..));
-    let words = text::comparable(unit);
-    let (first, more) = words.split_once(' ').unwrap_or((&words, ""));
-    let multiplied = unit::multiplier(first).is_some()
-        && (more.is_empty() || unit::describes(more) || matches!(unit::measure(more), unit::Measure::Unit(..)));
-    (known || last_is_numeric && (multiplied || unit::describes(unit))).then(|| with_unit(value, unit))
-}
-
-fn with_unit(value: Expr, unit: &str) -> Expr {
-    match value {
-        Expr::Chain(mut sides, relations) => {
-            if let Some(last) = sides.pop() {
-                sides.push(with_unit(last, unit));
-            }
-            Expr::Chain(sides, relations)
-        }
-        other => {
-            let words = text::comparable(unit);
-            let (first, rest) = words.split_once(' ').unwrap_or((&words, ""));
-            match unit::multiplier(first) {
-                Some(Multiplier::Percent) if rest.is_empty() => Expr::Percent(Box::new(other)),
-                Some(Multiplier::Times(power)) => {
-                    let value = Expr::Product(vec![other, power]);
-                    if rest.is_empty() { value } else { Expr::Quantity(Box::new(value), rest.into()) }
-                }
-                _ => Expr::Quantity(Box::new(other), unit.into()),
-            }
-        }
+    if unit::is_unit(unit) || last_is_numeric {
+        return quantity::with_unit(&value, unit)
+            .or_else(|| if last_is_numeric { quantity::with_words(value, unit) } else { None });
     }
+    None
 }
 
 #[cfg(test)]

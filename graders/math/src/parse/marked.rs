@@ -1,4 +1,4 @@
-//! Answers recognised by their shape before any grammar: options of a multiple choice and times of day.
+//! Options of a multiple choice, recognised by their shape before any grammar.
 
 use super::answer::{Join, connective, trimmed};
 use super::names;
@@ -111,50 +111,6 @@ fn begins_option(rest: Tokens<'_, '_>) -> bool {
         _ => false,
     };
     begins && rest.spaced()
-}
-
-/// `20:34`, `8:34:00`, `08:34 p.m.`
-pub(crate) fn time(tokens: Tokens<'_, '_>) -> Option<Expr> {
-    let number = |kind: Option<Kind<'_>>| match kind {
-        Some(Kind::Number { text, point: None }) if text.len() <= 2 => {
-            text.parse::<u32>().ok().map(|value| (value, text.len()))
-        }
-        _ => None,
-    };
-    let (mut hours, _) = number(tokens.first())?;
-    if tokens.kind(1) != Some(Kind::Colon) {
-        return None;
-    }
-    let (minutes, two) = number(tokens.kind(2))?;
-    if two != 2 {
-        return None;
-    }
-    let mut rest = tokens.skip(3);
-    let mut seconds = 0;
-    if rest.first() == Some(Kind::Colon) {
-        let (value, two) = number(rest.kind(1))?;
-        if two != 2 {
-            return None;
-        }
-        seconds = value;
-        rest = rest.skip(2);
-    }
-    let mut half = String::new();
-    for token in rest.run().iter().take(5) {
-        match token.kind {
-            Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => half.push_str(text),
-            Kind::Stray('.') => {}
-            _ => return None,
-        }
-    }
-    half.retain(|c| c.is_ascii_alphabetic());
-    match half.to_lowercase().as_str() {
-        "" => {}
-        "am" if (1..=12).contains(&hours) => hours %= 12,
-        "pm" if (1..=12).contains(&hours) => hours = hours % 12 + 12,
-        _ => return None,
-    }
-    (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
 }
 
 #[cfg(test)]

@@ -9,13 +9,17 @@ mod bracket;
 mod call;
 mod chemistry;
 mod condition;
+mod date;
 mod expression;
 mod lead;
 mod lexer;
 mod literal;
 mod marked;
 mod names;
+mod number_words;
+mod printed;
 mod prose;
+mod quantity;
 mod script;
 pub(crate) mod sentence;
 pub(crate) mod text;
@@ -43,13 +47,13 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// What a text may say. Commas between digits are ambiguous, so there may be a second reading.
+/// What a text may say. Commas between digits are ambiguous, and so are letters after a number, so there may be more readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// What it says.
     pub expr: Expr,
-    /// What it says if commas between digits mean something else.
-    pub other: Option<Expr>,
+    /// What it says if commas between digits, or letters after a number, mean something else.
+    pub others: Vec<Expr>,
 }
 
 /// Longest text read, in bytes. Longer ones are no answer anybody would check.
@@ -68,37 +72,39 @@ pub fn read(text: &str) -> Option<Reading> {
         return None;
     }
     let clean = lexer::cleaned(text);
+    let alone = |expr| Some(Reading { expr, others: Vec::new() });
     let formula = chemistry::formula(&clean);
     if let Some(Formula { expr, certain: true }) = formula {
-        return Some(Reading { expr, other: None });
+        return alone(expr);
     }
     if let Some(circled) = circled(&clean) {
-        return Some(Reading { expr: circled, other: None });
+        return alone(circled);
     }
     let clean = lead::without(&clean);
+    let clean = unit::siunitx::rewritten(&clean);
     if let Some(expr) = labelled(&clean) {
-        return Some(Reading { expr, other: None });
+        return alone(expr);
     }
-    let (expr, joined) = reading(&clean, Commas::Thousands);
+    let Said { expr, second, joined } = said(&clean, Commas::Thousands);
     let formula = formula.map(|formula| formula.expr);
     let Some(expr) = expr else {
-        return formula.map(|expr| Reading { expr, other: None });
+        return formula.and_then(alone);
     };
     let other = if joined {
-        reading(&clean, Commas::Separate).0
+        said(&clean, Commas::Separate).expr
     } else if has_decimal_comma(&clean) {
-        reading(&clean, Commas::Decimal).0
+        said(&clean, Commas::Decimal).expr
     } else {
         None
     };
-    let other = other.or(formula).filter(|other| *other != expr);
-    Some(Reading { expr, other })
+    let others = other.into_iter().chain(formula).chain(second).filter(|other| *other != expr).collect();
+    Some(Reading { expr, others })
 }
 
 /// `Maximum value: 7` as an equation of a name.
 fn labelled(text: &str) -> Option<Expr> {
     let (name, value) = lead::labelled(text)?;
-    let value = reading(&value, Commas::Thousands).0?;
+    let value = said(&value, Commas::Thousands).expr?;
     let plain = !value.any(&|part| {
         matches!(
             part,
@@ -118,19 +124,29 @@ fn circled(text: &str) -> Option<Expr> {
     text.chars().all(rest).then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
 }
 
-fn reading(clean: &str, commas: Commas) -> (Option<Expr>, bool) {
+/// What a text says when commas are read in one way.
+struct Said {
+    expr: Option<Expr>,
+    /// What it says if letters after a number are, or are not, its unit.
+    second: Option<Expr>,
+    /// A plain comma joined digits to one number.
+    joined: bool,
+}
+
+fn said(clean: &str, commas: Commas) -> Said {
+    let nothing = Said { expr: None, second: None, joined: false };
     let lexed = lexer::lex(clean, commas);
     let joined = lexed.joined_by_comma;
     if lexed.tokens.len() > lexer::MAX_TOKENS {
-        return (None, false);
+        return nothing;
     }
     let tokens = unwrapped(&separated(lexed.tokens));
     if tokens.len() > MAX_TOKENS {
-        return (None, false);
+        return nothing;
     }
     let stacked = Cell::new(token::MAX_STACKED);
-    let expr = answer::answer(Tokens::new(&tokens, &stacked), clean);
-    (expr, joined)
+    let tokens = Tokens::new(&tokens, &stacked);
+    Said { expr: answer::answer(tokens, clean), second: quantity::second_reading(tokens, clean), joined }
 }
 
 /// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`, or all of them where semicolons

@@ -173,6 +173,33 @@ pub enum Binder {
     Derivative,
 }
 
+/// A day, or the month or part of a year that is said without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    /// The year, where it is said.
+    pub year: Option<u16>,
+    /// The month, from 1.
+    pub month: u8,
+    /// The day of the month, where it is said.
+    pub day: Option<u8>,
+    /// Whether `01/02/2024` leaves open which of the two is the month.
+    pub either_way: bool,
+}
+
+impl Date {
+    /// A date that can be read in one way.
+    #[must_use]
+    pub fn of(year: Option<u16>, month: u8, day: Option<u8>) -> Self {
+        Self { year, month, day, either_way: false }
+    }
+
+    /// The same date with month and day exchanged.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self { month: self.day.unwrap_or(self.month), day: self.day.map(|_| self.month), ..self }
+    }
+}
+
 /// What an answer says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
@@ -209,6 +236,8 @@ pub enum Expr {
     Ratio(Vec<Expr>),
     /// Seconds since midnight.
     Time(u32),
+    /// A date.
+    Date(Date),
     /// A chain of statements, one relation between each two neighbours.
     Chain(Vec<Expr>, Vec<Relation>),
     /// `(…)`, `[…]`, `⟨…⟩` and the mixed forms: tuple, vector or interval.
@@ -321,6 +350,7 @@ impl Expr {
             | Self::Symbol(_)
             | Self::Based(..)
             | Self::Time(_)
+            | Self::Date(_)
             | Self::Named(_)
             | Self::Ellipsis
             | Self::Word(_)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Constant, End, Expr, SetOp};
+use super::{Constant, Date, End, Expr, SetOp};
 
 fn joined(f: &mut fmt::Formatter<'_>, items: &[Expr], between: &str) -> fmt::Result {
     for (at, item) in items.iter().enumerate() {
@@ -49,6 +49,10 @@ impl fmt::Display for Expr {
             Self::Based(digits, base) => write!(f, "{digits}_{base}"),
             Self::Ratio(items) => joined(f, items, ":"),
             Self::Time(seconds) => write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+            Self::Date(date) => {
+                write!(f, "{date}")?;
+                if date.either_way { write!(f, " or {}", date.turned()) } else { Ok(()) }
+            }
             Self::Chain(items, relations) => {
                 for (at, item) in items.iter().enumerate() {
                     if let Some(relation) = at.checked_sub(1).and_then(|at| relations.get(at)) {
@@ -107,5 +111,15 @@ impl fmt::Display for Expr {
             Self::Choice(letter, text) => write!(f, "({letter}) {text}"),
             Self::Where(inner, text) => write!(f, "{inner}, {text}"),
         }
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(year) = self.year {
+            write!(f, "{year:04}-")?;
+        }
+        write!(f, "{:02}", self.month)?;
+        self.day.map_or(Ok(()), |day| write!(f, "-{day:02}"))
     }
 }

@@ -1,0 +1,274 @@
+//! Numbers that something stands after or before: units, currencies, percentages, multiplying words, and the quantities written in
+//! two units, as `5 feet 6 inches`. Works on what a text prints where the number is plain, and on tokens where it is a formula.
+
+mod money;
+mod parts;
+
+use super::date;
+use super::expression::statement;
+use super::number_words::{self, Multiplier};
+use super::printed::{LONGEST, printed};
+use super::token::{Kind, Shape, Tokens};
+use super::unit;
+use super::unit::counted::{describes, is_classifier};
+use crate::tree::Expr;
+use money::money;
+use parts::{compound, literal, number_end, segments};
+
+/// Most tokens of a unit.
+const MAX_UNIT_TOKENS: usize = 40;
+
+/// Most multiplying words after one number: `5 hundred thousand`.
+const MAX_MULTIPLIERS: usize = 3;
+
+/// An answer that is a date, a time, a number in words or a quantity as a whole, commas and all.
+pub(crate) fn whole(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    let text = plain(tokens.text(source))?;
+    date::time(&text).or_else(|| date::date(&text)).or_else(|| spelled(&text, tokens, source))
+}
+
+/// One piece of an answer as a quantity.
+pub(crate) fn piece(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    if let Some(text) = plain(tokens.text(source))
+        && let Some(found) = date::half_day(&text).or_else(|| spelled(&text, tokens, source))
+    {
+        return Some(found);
+    }
+    after_formula(tokens, source)
+}
+
+/// What a text prints, if it may hold words or signs beside a number: what is plainly a formula or a number is not looked at.
+fn plain(source: &str) -> Option<String> {
+    let formula = |byte: u8| matches!(byte, b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!');
+    let number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b',');
+    if source.len() > LONGEST || source.bytes().any(formula) {
+        return None;
+    }
+    // A date in digits has two separators.
+    let others = source.bytes().filter(|byte| !number(*byte)).take(3).collect::<Vec<_>>();
+    let is_number = matches!(others.as_slice(), [] | [b'.' | b'-'] | [b'-', b'.']);
+    if is_number { None } else { printed(source) }
+}
+
+/// What a text without markup may say besides its first reading: `5 m` is five metres as well as five times m, and `2nm` the
+/// product of three as well as a length.
+pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    let source = tokens.text(source);
+    if !source.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let text = plain(source)?;
+    let end = number_end(&text);
+    let (number, name) = text.split_at_checked(end).filter(|_| end > 0)?;
+    let value = literal(number)?;
+    let unit = name.trim();
+    let mut letters = unit.chars();
+    if let (Some(a @ 'a'..='z'), Some(b @ 'a'..='z'), None) = (letters.next(), letters.next(), letters.next())
+        && !is_marked(source)
+        && unit::units(unit).is_some()
+    {
+        return Some(Expr::Product(vec![value, super::letters(&a.to_string()), super::letters(&b.to_string())]));
+    }
+    let blank = number.ends_with(' ') || name.starts_with(' ') || !name.starts_with(|c: char| c.is_ascii_alphabetic());
+    (blank && unit::units(unit).is_some()).then(|| quantity(value, unit))
+}
+
+/// A value with a text after it that is a unit or multiplies it.
+pub(crate) fn with_unit(value: &Expr, text: &str) -> Option<Expr> {
+    match value {
+        Expr::Chain(sides, relations) => {
+            let (last, first) = sides.split_last()?;
+            let mut sides = first.to_vec();
+            sides.push(with_unit(last, text)?);
+            Some(Expr::Chain(sides, relations.clone()))
+        }
+        value => suffixed(value.clone(), &printed(text)?, true),
+    }
+}
+
+/// A value with words after it that say what is counted.
+pub(crate) fn with_words(value: Expr, text: &str) -> Option<Expr> {
+    match value {
+        Expr::Chain(mut sides, relations) => {
+            let last = sides.pop()?;
+            sides.push(with_words(last, text)?);
+            Some(Expr::Chain(sides, relations))
+        }
+        value if is_classifier(text.trim()) => Some(value),
+        value => describes(text).then(|| Expr::Quantity(Box::new(value), text.into())),
+    }
+}
+
+fn quantity(value: Expr, unit: &str) -> Expr {
+    let degrees = || unit::units("°");
+    let name = if unit::units(unit) == degrees() { "°" } else { unit };
+    Expr::Quantity(Box::new(value), name.into())
+}
+
+/// A value with a printed text after it; `counted` allows words after a multiplier.
+fn suffixed(value: Expr, text: &str, counted: bool) -> Option<Expr> {
+    let mut value = value;
+    let mut rest = text.trim();
+    for _ in 0..=MAX_MULTIPLIERS {
+        if let Some((Multiplier::Percent, "" | "." | "的")) = number_words::percentage(rest) {
+            return Some(Expr::Percent(Box::new(value)));
+        }
+        if number_words::percentage(rest).is_none() && unit::units(rest).is_some() {
+            return Some(quantity(value, rest));
+        }
+        let Some((Multiplier::Times(factor), after)) = number_words::multiplier(rest) else {
+            break;
+        };
+        value = match value {
+            Expr::Number(number) => Expr::Number(number.mul(&factor)?),
+            other => Expr::Product(vec![other, Expr::Number(factor)]),
+        };
+        rest = after.trim();
+        if rest.is_empty() || rest == "." {
+            return Some(value);
+        }
+        if is_classifier(rest) {
+            return Some(value);
+        }
+        if counted && unit::units(rest).is_none() && describes(rest) {
+            return Some(Expr::Quantity(Box::new(value), rest.into()));
+        }
+    }
+    None
+}
+
+/// Whether commands say that letters are upright, and so no variables.
+fn is_marked(source: &str) -> bool {
+    source.contains('\\')
+        && ["\\text", "\\mathrm", "\\rm", "\\mbox", "\\operatorname", "\\mathsf"]
+            .iter()
+            .any(|mark| source.contains(mark))
+}
+
+/// Whether a unit can be nothing else: it is marked as words, or more than letters that may be variables.
+fn is_definite(unit: &str, source: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphabetic();
+    is_marked(source)
+        || unit.contains(|c: char| !c.is_ascii() && !matches!(c, 'μ' | 'Ω' | '·'))
+        || unit.contains(['$', '%', '\'', '"'])
+        || unit.split(|c| !letters(c)).any(|word| word.len() > 1)
+}
+
+/// A quantity whose number is plain: digits or words.
+fn spelled(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    let text = text.trim();
+    for (sign, blank) in
+        [("minus", true), ("negative", true), ("moins", true), ("menos", true), ("-", false), ("−", false)]
+    {
+        if let Some(rest) = strip_word(text, sign)
+            && (!blank || rest.starts_with(' '))
+        {
+            let rest = rest.trim_start();
+            if blank && let Some(value) = literal(rest) {
+                return Some(-value);
+            }
+            return match unsigned(rest, tokens, source)? {
+                Expr::Quantity(value, unit) => Some(Expr::Quantity(Box::new(-*value), unit)),
+                Expr::Percent(value) => Some(Expr::Percent(Box::new(-*value))),
+                value => Some(-value),
+            };
+        }
+    }
+    unsigned(text, tokens, source)
+}
+
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let head = text.get(..word.len())?;
+    if head.eq_ignore_ascii_case(word) { text.get(word.len()..) } else { None }
+}
+
+fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    if let Some(money) = money(text) {
+        return Some(money);
+    }
+    if (!text.is_ascii() || text.starts_with(|c: char| c.is_ascii_alphabetic()))
+        && let Some((value, rest)) = number_words::leading(text)
+    {
+        let rest = rest.trim_end_matches('.').trim_end();
+        let rest =
+            ["of an ", "of a ", "an ", "a "].iter().find_map(|article| rest.strip_prefix(article)).unwrap_or(rest);
+        if rest.is_empty() {
+            return Some(value);
+        }
+        if is_classifier(rest) {
+            return Some(value);
+        }
+        return suffixed(value, rest, false).filter(|_| rest.chars().count() > 1 || !rest.is_ascii());
+    }
+    let parts = segments(text)?;
+    if let [(number, unit)] = parts.as_slice() {
+        let marked = tokens.text(source);
+        let value = literal(number)?;
+        if !is_definite(unit, marked) {
+            return None;
+        }
+        return suffixed(value, unit.trim_end_matches('.'), false);
+    }
+    compound(&parts)
+}
+
+/// A formula without variables and a unit after it: `3\sqrt2\text{ m}`, `8.31\frac{J}{mol\cdot K}`.
+fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
+    let run = tokens.run();
+    let end = run.last()?.end;
+    // Only what stands after the last relation has the unit.
+    let sides = run.iter().rposition(|token| matches!(token.kind, Kind::Relation(_))).map_or(1, |at| at + 2);
+    for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(sides)..run.len() {
+        let (before, token) = (run.get(at - 1)?, run.get(at)?);
+        // No unit comes after a variable.
+        if let Kind::Word(name) | Kind::Styled(name) = before.kind
+            && name.len() == 1
+            && !matches!(name, "e" | "i")
+        {
+            return None;
+        }
+        let raised = |at: usize| tokens.kind(at) == Some(Kind::Command("circ"));
+        let begins = match token.kind {
+            Kind::Word(_) | Kind::Text(_) | Kind::Styled(_) | Kind::Currency(_) | Kind::Degree => true,
+            Kind::Caret => raised(at + 1) || raised(at + 2),
+            // Style commands make no token.
+            Kind::Open(Shape::Group) => source.get(before.end..token.start)?.contains('\\'),
+            Kind::Stray(c) => matches!(c, '‰' | '¢' | '₹' | '₩'),
+            Kind::Command(name) => matches!(name, "mu" | "Omega" | "frac" | "min" | "deg" | "sec"),
+            _ => false,
+        };
+        if !begins {
+            continue;
+        }
+        let Some(text) = source.get(before.end..end).and_then(printed) else {
+            continue;
+        };
+        let unit = text.trim();
+        // Degrees alone may be the argument of a function.
+        if unit == "°" || !is_definite(unit, source.get(before.end..end)?) || !starts_unit(unit) {
+            continue;
+        }
+        let known = unit::units(unit).is_some() || number_words::multiplier(unit).is_some();
+        if !known {
+            continue;
+        }
+        let (rest, value) = statement(nom::Input::take(&tokens, at)).ok()?;
+        let last = match &value {
+            Expr::Chain(sides, _) => sides.last()?,
+            other => other,
+        };
+        let numeric = !last.any(&|part| {
+            matches!(part, Expr::Symbol(_) | Expr::Apply(..) | Expr::Text(_) | Expr::Quantity(..) | Expr::Word(_))
+        });
+        if !rest.is_empty() || !numeric {
+            return None;
+        }
+        return with_unit(&value, unit);
+    }
+    None
+}
+
+/// A unit in print begins with a letter, a sign of money or degrees, or a fraction of units.
+fn starts_unit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || "°$€£¥¢₹₩%‰(/".contains(c))
+}

@@ -1,0 +1,295 @@
+//! Units of measurement: which texts after a number are units, and what they measure. Reads what a unit prints; the table knows
+//! what each is worth, [`counted`] which words are no unit and only say what is counted.
+
+pub(crate) mod counted;
+pub(crate) mod siunitx;
+mod table;
+
+use crate::number::Rational;
+use crate::parse::printed::printed;
+use table::{Dimensions, lookup};
+
+/// Longest text read as a unit, in bytes.
+const LONGEST: usize = 80;
+
+/// Largest power of one unit.
+const LARGEST_POWER: i8 = 9;
+
+/// What a unit is worth: `scale · π^half_turns` coherent units, counted from `zero` of its own below where the scale begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub(crate) dimensions: Dimensions,
+    pub(crate) scale: Rational,
+    pub(crate) half_turns: i8,
+    pub(crate) zero: Rational,
+}
+
+impl Unit {
+    fn new(dimensions: Dimensions, scale: Rational) -> Self {
+        Self { dimensions, scale, half_turns: 0, zero: Rational::small(0) }
+    }
+
+    /// This unit to a power, multiplied to `self`.
+    fn times(&mut self, other: &Self, power: i8) -> Option<()> {
+        for (sum, one) in self.dimensions.iter_mut().zip(other.dimensions) {
+            *sum = sum.checked_add(one.checked_mul(power)?)?;
+        }
+        self.scale = self.scale.mul(&other.scale.pow(i64::from(power), 4_000)?)?;
+        self.half_turns = self.half_turns.checked_add(other.half_turns.checked_mul(power)?)?;
+        Some(())
+    }
+
+    /// Whether it is a length, a time or the like that larger and smaller units add up to.
+    pub(crate) fn same_kind(&self, other: &Self) -> bool {
+        self.dimensions == other.dimensions && self.half_turns == other.half_turns && self.zero == other.zero
+    }
+}
+
+/// What a text after a number measures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// A unit, or the units one name has, the usual one first: `pounds` are a mass and money.
+    Units(Vec<Unit>),
+    /// Words that are no unit, in a comparable form.
+    Words(String),
+}
+
+/// What a text after a number measures: `km/h`, `cm^2`, `square inches`, `kg m s^{-2}`, or words.
+pub(crate) fn measure(text: &str) -> Measure {
+    // Elsewhere a dollar sign only delimits mathematics.
+    let units = if text.trim() == "$" { units("$") } else { printed(text).and_then(|text| units(&text)) };
+    units.map_or_else(|| Measure::Words(super::text::comparable(text)), Measure::Units)
+}
+
+/// Whether a text after a number is a unit.
+pub(crate) fn is_unit(text: &str) -> bool {
+    matches!(measure(text), Measure::Units(_))
+}
+
+/// Whether a bare word after a number begins a unit. Single letters do not: they are variables.
+pub(crate) fn begins(word: &str) -> bool {
+    word.len() > 1 && (lookup(word).is_some() || matches!(word, "square" | "cubic" | "sq" | "cu"))
+        || word.chars().count() > 3
+            && word.is_ascii()
+            && word.bytes().all(|b| b.is_ascii_lowercase())
+            && super::names::function_name(word).is_none()
+            && super::names::greek(word).is_none()
+            && !matches!(word, "sqrt" | "cbrt" | "infinity" | "infty" | "binom" | "binomial")
+        || matches!(word, "th" | "st" | "nd" | "rd")
+        || !word.is_ascii()
+}
+
+/// Whether a single letter is a unit's symbol, for letters that are set upright.
+pub(crate) fn is_letter(letter: &str) -> bool {
+    letter.len() == 1 && "mgshLlAVWNJKCTtFHSB".contains(letter)
+}
+
+/// The units a printed text may be.
+pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > LONGEST {
+        return None;
+    }
+    // Only alone does a name have all its meanings, and does a temperature count from its own zero.
+    if let Some(units) = lookup(text.trim_end_matches('.')) {
+        return Some(units);
+    }
+    let mut reader =
+        Reader { rest: text, sign: 1, raised: 1, open: 0, all: Unit::new([0; 21], Rational::small(1)), any: false };
+    while !reader.rest.is_empty() {
+        reader.step()?;
+    }
+    (reader.any && reader.open == 0 && reader.raised == 1).then(|| vec![reader.all])
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    /// Below a fraction bar: everything after `/` and `per`.
+    sign: i8,
+    /// The power a word before the unit gives it.
+    raised: i8,
+    open: usize,
+    all: Unit,
+    any: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn step(&mut self) -> Option<()> {
+        let c = self.rest.chars().next()?;
+        match c {
+            ' ' | '·' | '.' => {}
+            '-' if self.any => {}
+            '(' => self.open += 1,
+            ')' => self.open = self.open.checked_sub(1)?,
+            '/' | '每' => self.sign = -1,
+            _ => return self.word(),
+        }
+        self.rest = self.rest.get(c.len_utf8()..)?;
+        Some(())
+    }
+
+    fn word(&mut self) -> Option<()> {
+        let in_word = |c: char| c.is_alphabetic() || "°$€£¥¢₹₩₽฿".contains(c);
+        let len = self.rest.find(|c: char| !in_word(c)).unwrap_or(self.rest.len());
+        let word = self.rest.get(..len).filter(|word| !word.is_empty())?;
+        let power = match word {
+            "per" | "par" | "pro" | "por" => {
+                self.sign = -1;
+                return self.skip(len);
+            }
+            "of" | "de" => return self.skip(len),
+            "square" | "sq" | "Square" => 2,
+            "cubic" | "cu" | "Cubic" => 3,
+            _ => 1,
+        };
+        if power > 1 {
+            if self.raised > 1 {
+                return None;
+            }
+            self.raised = power;
+            return self.skip(len);
+        }
+        for (prefix, power) in [("平方", 2), ("立方", 3), ("Quadrat", 2), ("quadrat", 2), ("Kubik", 3), ("kubik", 3)]
+        {
+            if self.raised == 1 && word.len() > prefix.len() && word.starts_with(prefix) {
+                self.raised = power;
+                return self.skip(prefix.len());
+            }
+        }
+        let (units, len) = self.longest(word)?;
+        let unit = units.first()?;
+        self.skip(len)?;
+        let power = self.power()?;
+        self.any = true;
+        self.all.times(unit, power)
+    }
+
+    /// The longest name at this place: two words, one, or the beginning of one that is written without blanks.
+    fn longest(&self, word: &str) -> Option<(Vec<Unit>, usize)> {
+        let after = self.rest.get(word.len()..)?;
+        let blanks = after.len() - after.trim_start_matches([' ', '-']).len();
+        if blanks > 0 {
+            let next = after.get(blanks..)?;
+            let end = next.find(|c: char| !c.is_alphabetic()).unwrap_or(next.len());
+            let second = next.get(..end)?;
+            let both = if word == "°" { format!("{word}{second}") } else { format!("{word} {second}") };
+            if end > 0
+                && let Some(units) = lookup(&both)
+            {
+                return Some((units, word.len() + blanks + end));
+            }
+        }
+        if let Some(units) = lookup(word) {
+            return Some((units, word.len()));
+        }
+        if word.is_ascii() {
+            return None;
+        }
+        let mut ends = word.char_indices().map(|(at, _)| at).skip(1).collect::<Vec<_>>();
+        ends.reverse();
+        ends.into_iter().find_map(|end| lookup(word.get(..end)?).map(|units| (units, end)))
+    }
+
+    /// The power of the unit just read, whichever way it is written.
+    fn power(&mut self) -> Option<i8> {
+        let mut power = std::mem::replace(&mut self.raised, 1);
+        let after = self.rest.trim_start();
+        let mut taken = None;
+        if let Some(exponent) = after.strip_prefix('^') {
+            let exponent = exponent.trim_start();
+            let end = exponent.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(exponent.len());
+            taken = Some((exponent.get(..end)?.parse().ok()?, exponent.get(end..)?));
+        } else if self.rest.starts_with(['2', '3']) && !self.rest.get(1..)?.starts_with(|c: char| c.is_alphanumeric()) {
+            taken = Some((if self.rest.starts_with('2') { 2 } else { 3 }, self.rest.get(1..)?));
+        } else {
+            const SUFFIXES: &[(&str, i8)] = &[
+                ("squared", 2),
+                ("cubed", 3),
+                ("carrés", 2),
+                ("carré", 2),
+                ("cuadrados", 2),
+                ("cuadrado", 2),
+                ("cubes", 3),
+                ("cúbicos", 3),
+            ];
+            for (suffix, own) in SUFFIXES {
+                if let Some(tail) = after.strip_prefix(suffix) {
+                    taken = Some((*own, tail));
+                    break;
+                }
+            }
+        }
+        if let Some((own, tail)) = taken {
+            if power != 1 {
+                return None;
+            }
+            (power, self.rest) = (own, tail);
+        }
+        (-LARGEST_POWER..=LARGEST_POWER).contains(&power).then_some(power * self.sign)
+    }
+
+    fn skip(&mut self, len: usize) -> Option<()> {
+        self.rest = self.rest.get(len..)?;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(a: &str, b: &str) -> bool {
+        matches!(measure(a), Measure::Units(_)) && measure(a) == measure(b)
+    }
+
+    #[test]
+    fn spellings_of_one_unit_agree() {
+        for (a, b) in [
+            ("km/h", "kilometers per hour"),
+            ("cm^2", "square centimeters"),
+            ("m s^{-1}", "m/s"),
+            ("m/s/s", "m/s²"),
+            ("N", "kg m/s^2"),
+            ("degrees", "°"),
+            (r"\frac{J}{mol\cdot K}", r"J/(mol K)"),
+            (r"\frac{\text{miles}}{\text{hour}}", "mph"),
+            (r"\text{ k}\Omega", "kilo-ohms"),
+            (r"\mu\text F", "uF"),
+            ("g/cm^3", "g/mL"),
+            ("mol/L", "M"),
+            ("J/s", "W"),
+            ("N/kg", "m/s^2"),
+            ("rev/min", "rpm"),
+            (r"^\circ\text C", "degrees Celsius"),
+            ("square units", r"\text{units}^2"),
+            ("平方厘米", "cm²"),
+            ("米/秒", "m/s"),
+            ("千米每小时", "km/h"),
+            ("mètres carrés", "Quadratmeter"),
+            ("sq. ft.", "ft2"),
+        ] {
+            assert!(same(a, b), "{a} against {b}: {:?} {:?}", measure(a), measure(b));
+        }
+    }
+
+    #[test]
+    fn names_with_two_meanings_have_both() {
+        let Measure::Units(pounds) = measure("pounds") else { panic!("a unit") };
+        assert_eq!(pounds.len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_unit_is_words() {
+        for text in ["apples", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x"] {
+            assert!(!is_unit(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn scales_are_exact() {
+        let (Measure::Units(km), Measure::Units(m)) = (measure("km"), measure("m")) else {
+            panic!("units");
+        };
+        assert_eq!(km[0].scale.div(&m[0].scale), Some(Rational::small(1_000)));
+    }
+}

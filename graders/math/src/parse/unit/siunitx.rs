@@ -1,0 +1,193 @@
+//! The commands of the LaTeX package siunitx, `\SI{10}{\meter\per\second}` and its kind, as plain LaTeX (siunitx manual, version 3).
+
+use std::borrow::Cow;
+
+/// Prefixes and units by their macros.
+const MACROS: &[(&str, &str)] = &[
+    ("pico", "p"),
+    ("nano", "n"),
+    ("micro", "u"),
+    ("milli", "m"),
+    ("centi", "c"),
+    ("deci", "d"),
+    ("hecto", "h"),
+    ("kilo", "k"),
+    ("mega", "M"),
+    ("giga", "G"),
+    ("tera", "T"),
+    ("meter", "m"),
+    ("metre", "m"),
+    ("gram", "g"),
+    ("kilogram", "kg"),
+    ("second", "s"),
+    ("ampere", "A"),
+    ("kelvin", "K"),
+    ("mole", "mol"),
+    ("newton", "N"),
+    ("joule", "J"),
+    ("watt", "W"),
+    ("pascal", "Pa"),
+    ("volt", "V"),
+    ("coulomb", "C"),
+    ("hertz", "Hz"),
+    ("ohm", "Ω"),
+    ("siemens", "S"),
+    ("farad", "F"),
+    ("henry", "H"),
+    ("tesla", "T"),
+    ("weber", "Wb"),
+    ("litre", "L"),
+    ("liter", "L"),
+    ("minute", "min"),
+    ("hour", "h"),
+    ("day", "d"),
+    ("degree", "°"),
+    ("degreeCelsius", "°C"),
+    ("celsius", "°C"),
+    ("electronvolt", "eV"),
+    ("bar", "bar"),
+    ("tonne", "t"),
+    ("hectare", "ha"),
+    ("radian", "rad"),
+    ("percent", "%"),
+    ("km", "km"),
+    ("cm", "cm"),
+    ("mm", "mm"),
+    ("m", "m"),
+    ("s", "s"),
+    ("kg", "kg"),
+];
+
+/// Most commands rewritten in one text.
+const MOST: usize = 64;
+
+/// A text with the commands of siunitx written out.
+pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
+    const COMMANDS: &[&str] = &["\\SI", "\\qty", "\\num", "\\ang", "\\si", "\\unit"];
+    if !COMMANDS.iter().any(|command| text.contains(command)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    for _ in 0..MOST {
+        let Some((at, command)) =
+            COMMANDS.iter().filter_map(|command| rest.find(&format!("{command}{{")).map(|at| (at, *command))).min()
+        else {
+            break;
+        };
+        let Some(after) = rest.get(at + command.len()..) else {
+            break;
+        };
+        out.push_str(rest.get(..at).unwrap_or_default());
+        let Some((first, after)) = argument(after) else {
+            out.push_str(command);
+            rest = after;
+            continue;
+        };
+        rest = after;
+        match command {
+            "\\num" => out.push_str(first),
+            "\\ang" => angle(first, &mut out),
+            "\\si" | "\\unit" => unit(first, &mut out),
+            _ => {
+                out.push_str(first);
+                if let Some((second, after)) = argument(rest) {
+                    unit(second, &mut out);
+                    rest = after;
+                }
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The argument in braces at the start of a text, and what comes after it. No argument of these commands holds braces but of powers.
+fn argument(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix('{')?;
+    let mut depth = 1usize;
+    for (at, byte) in inner.bytes().enumerate().take(200) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((inner.get(..at)?, inner.get(at + 1..)?));
+        }
+    }
+    None
+}
+
+/// `45`, `30;15;30`.
+fn angle(text: &str, out: &mut String) {
+    for (part, mark) in text.split(';').zip(["^{\\circ}", "'", "''"]) {
+        if !part.trim().is_empty() {
+            out.push_str(part.trim());
+            out.push_str(mark);
+        }
+    }
+}
+
+/// Macros written out; other text is kept.
+fn unit(text: &str, out: &mut String) {
+    out.push_str("\\text{ ");
+    let mut rest = text;
+    let mut below = false;
+    // A power that a macro before the unit gives it.
+    let mut raised = 1;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(rest.get(..at).unwrap_or_default());
+        rest = rest.get(at + 1..).unwrap_or_default();
+        let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (name, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        rest = after.trim_start();
+        match name {
+            "per" => below = true,
+            "square" => raised = 2,
+            "cubic" => raised = 3,
+            "squared" | "cubed" | "tothe" => {}
+            "" | "cdot" => out.push('·'),
+            _ => {
+                let symbol = MACROS.iter().find(|(own, _)| *own == name).map_or(name, |(_, symbol)| symbol);
+                out.push_str(symbol);
+                let is_prefix = MACROS.iter().take(11).any(|(own, _)| *own == name);
+                if is_prefix {
+                    continue;
+                }
+                let mut power = std::mem::replace(&mut raised, 1);
+                if let Some(after) = rest.strip_prefix("\\squared") {
+                    (power, rest) = (2, after);
+                } else if let Some(after) = rest.strip_prefix("\\cubed") {
+                    (power, rest) = (3, after);
+                } else if let Some((digits, after)) = rest.strip_prefix("\\tothe").and_then(argument)
+                    && let Ok(own) = digits.trim().parse()
+                {
+                    (power, rest) = (own, after);
+                }
+                if std::mem::take(&mut below) {
+                    power = -power;
+                }
+                if power != 1 {
+                    out.push_str(&format!("^{{{power}}}"));
+                }
+                out.push(' ');
+            }
+        }
+    }
+    out.push_str(rest);
+    out.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_written_out() {
+        assert_eq!(rewritten(r"\SI{10}{m/s}"), r"10\text{ m/s}");
+        assert_eq!(rewritten(r"\SI{10}{\kilo\meter\per\second\squared}"), r"10\text{ km s^{-2} }");
+        assert_eq!(rewritten(r"\num{1e3}+\ang{30;15}"), r"1e3+30^{\circ}15'");
+        assert_eq!(rewritten(r"\sin x"), r"\sin x");
+    }
+}
