@@ -5,13 +5,15 @@
 //! tanh-sinh, exp-sinh and sinh-sinh quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974), sums by
 //! Levin's u-transform ("Development of non-linear transformations for improving convergence of sequences", 1973).
 
+use std::sync::OnceLock;
+
 use num_bigint::BigInt;
 use num_traits::One;
 
 use super::evaluate::{NoValue, Point, ball};
 use crate::budget::Budget;
 use crate::number::Rational;
-use crate::number::ball::{Ball, Unknown};
+use crate::number::ball::{Ball, Known, Unknown};
 use crate::number::complex::Complex;
 use crate::number::elementary;
 use crate::tree::{Constant, Expr};
@@ -181,38 +183,47 @@ pub(crate) fn integral(
     }
 }
 
-/// Place and weight for one value of the parameter, the place as its distance from an end.
+/// Place and weight for one value of the parameter: the place as its distance from an end, both for an interval of length one.
 type Node = (Ball, Ball);
 
-/// `∫ f` as sums over a finer and finer parameter, until two agree.
-fn quadrature(
-    budget: &Budget,
-    node: &dyn Fn(&Rational) -> Result<Node, NoValue>,
-    value: &dyn Fn(bool, &Ball) -> Result<Complex, NoValue>,
-) -> Result<Complex, NoValue> {
+/// Finest steps of the parameter to one unit, a power of two times the coarsest.
+const FINEST: i64 = 64;
+const COARSEST: i64 = 8;
+
+/// The nodes of one map for all values of the parameter from 0 on in steps of the finest, made once.
+fn nodes(
+    kept: &'static OnceLock<Vec<Option<Node>>>,
+    node: fn(&Rational) -> Known<Node>,
+    k: i64,
+) -> Option<&'static Node> {
+    let all = kept.get_or_init(|| (0..=FURTHEST * FINEST).map(|k| node(&Rational::ratio(k, FINEST)).ok()).collect());
+    all.get(usize::try_from(k).ok()?)?.as_ref()
+}
+
+/// `∫ f` as sums over a finer and finer parameter, until two agree. `term` gives the weighted value for the parameter's size, in
+/// finest steps, and its sign.
+fn quadrature(budget: &Budget, term: &dyn Fn(i64, bool) -> Result<Complex, NoValue>) -> Result<Complex, NoValue> {
     let mut before: Option<Complex> = None;
     let mut total = Complex::from(Ball::small(0));
-    for per_unit in [8, 16, 32, 64] {
+    let mut per_unit = COARSEST;
+    while per_unit <= FINEST {
+        let width = FINEST / per_unit;
         for positive in [true, false] {
             let mut vanished = 0;
             // Every other place was seen with the wider step; 0 belongs to one direction.
-            let (first, step) = if before.is_some() { (1, 2) } else { (i64::from(!positive), 1) };
-            let mut k = first;
+            let (mut k, step) = if before.is_some() { (1, 2) } else { (i64::from(!positive), 1) };
             while k <= FURTHEST * per_unit && vanished < 3 {
-                budget.charge(400)?;
-                let t = Rational::ratio(if positive { k } else { -k }, per_unit);
-                k += step;
-                let (place, weight) = node(&t)?;
-                let term = value(positive, &place).and_then(|value| Ok(value.mul(&weight.into(), PREC)?));
-                let term = match term {
-                    Ok(term) => term,
+                budget.charge(200)?;
+                let next = match term(k * width, positive) {
+                    Ok(next) => next,
                     // Beyond what can be computed nothing is left to add.
                     Err(NoValue::Here(_)) if vanished > 0 => break,
                     Err(error) => return Err(error),
                 };
-                let negligible = term.magnitude() < total.magnitude().max(0) - AGREED_BITS - 24;
+                k += step;
+                let negligible = next.magnitude() < total.magnitude().max(0) - AGREED_BITS - 24;
                 vanished = if negligible { vanished + 1 } else { 0 };
-                total = total.add(&term, PREC)?;
+                total = total.add(&next, PREC)?;
             }
         }
         let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
@@ -223,67 +234,73 @@ fn quadrature(
             return Ok(value);
         }
         before = Some(fine);
+        per_unit *= 2;
     }
     Err(NoValue::Here(Unknown::Undefined))
 }
 
-/// `π sinh t` and `π cosh t`.
-fn double_exponential(t: &Rational) -> Result<(Ball, Ball), NoValue> {
+/// `π/2 sinh t` and `π/2 cosh t`.
+fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
     let up = elementary::exp(&Ball::rational(t, PREC)?, PREC)?;
     let down = up.recip(PREC)?;
-    let half_pi = elementary::pi(PREC)?.scaled(-1);
-    Ok((half_pi.mul(&up.sub(&down, PREC)?, PREC)?, half_pi.mul(&up.add(&down, PREC)?, PREC)?))
+    let quarter_pi = elementary::pi(PREC)?.scaled(-2);
+    Ok((quarter_pi.mul(&up.sub(&down, PREC)?, PREC)?, quarter_pi.mul(&up.add(&down, PREC)?, PREC)?))
 }
 
 /// tanh-sinh: `x = b - (b - a) / (1 + e^(π sinh t))`.
 fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValue> {
-    let width = high.sub(low, PREC)?;
-    let one = Ball::small(1);
+    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
     // Distance to the nearer end, which keeps its precision however small.
-    let node = |t: &Rational| -> Result<Node, NoValue> {
-        let (sinh, cosh) = double_exponential(&t.abs())?;
-        let grown = elementary::exp(&sinh, PREC)?;
-        let over = one.add(&grown, PREC)?.recip(PREC)?;
-        let distance = width.mul(&over, PREC)?;
-        let weight = distance.mul(&over, PREC)?.mul(&grown, PREC)?.mul(&cosh, PREC)?;
-        Ok((distance, weight))
-    };
-    let value = |from_high: bool, distance: &Ball| {
-        let distance = distance.exact_midpoint();
+    fn node(t: &Rational) -> Known<Node> {
+        let (sinh, cosh) = double_exponential(t)?;
+        let grown = elementary::exp(&sinh.scaled(1), PREC)?;
+        let over = Ball::small(1).add(&grown, PREC)?.recip(PREC)?;
+        let weight = over.mul(&over, PREC)?.mul(&grown, PREC)?.mul(&cosh.scaled(1), PREC)?;
+        Ok((over, weight))
+    }
+    let width = high.sub(low, PREC)?;
+    quadrature(along.budget, &|k, from_high| {
+        let too_far = NoValue::Here(Unknown::TooLarge);
+        let (distance, weight) = nodes(&KEPT, node, k).ok_or(too_far)?;
+        let distance = width.mul(distance, PREC)?.exact_midpoint();
         let end = if from_high { high } else { low }.exact_midpoint();
         let place = distance
             .zip(end)
             .and_then(|(distance, end)| if from_high { end.sub(&distance) } else { end.add(&distance) });
-        along.at(place.ok_or(NoValue::Here(Unknown::TooLarge))?)
-    };
-    quadrature(along.budget, &node, &value)
+        Ok(along.at(place.ok_or(too_far)?)?.mul(&width.mul(weight, PREC)?.into(), PREC)?)
+    })
 }
 
 /// exp-sinh: `x = a ± e^(π/2 sinh t)`.
 fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> {
-    let node = |t: &Rational| -> Result<Node, NoValue> {
+    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
+    fn node(t: &Rational) -> Known<Node> {
         let (sinh, cosh) = double_exponential(t)?;
-        let distance = elementary::exp(&sinh.scaled(-1), PREC)?;
-        let weight = distance.mul(&cosh.scaled(-1), PREC)?;
-        Ok((distance, weight))
-    };
-    let value = |_: bool, distance: &Ball| {
-        let place = if sign > 0 { end.add(distance, PREC)? } else { end.sub(distance, PREC)? };
-        along.near(&place)
-    };
-    quadrature(along.budget, &node, &value)
+        Ok((elementary::exp(&sinh, PREC)?, cosh))
+    }
+    quadrature(along.budget, &|k, positive| {
+        let (distance, rate) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
+        let distance = if positive { distance.clone() } else { distance.recip(PREC)? };
+        let place = if sign > 0 { end.add(&distance, PREC)? } else { end.sub(&distance, PREC)? };
+        Ok(along.near(&place)?.mul(&distance.mul(rate, PREC)?.into(), PREC)?)
+    })
 }
 
 /// sinh-sinh: `x = sinh(π/2 sinh t)`.
 fn everywhere(along: &Along<'_>) -> Result<Complex, NoValue> {
-    let node = |t: &Rational| -> Result<Node, NoValue> {
+    static KEPT: OnceLock<Vec<Option<Node>>> = OnceLock::new();
+    fn node(t: &Rational) -> Known<Node> {
         let (sinh, cosh) = double_exponential(t)?;
-        let up = elementary::exp(&sinh.scaled(-1), PREC)?;
+        let up = elementary::exp(&sinh, PREC)?;
         let down = up.recip(PREC)?;
-        let weight = up.add(&down, PREC)?.scaled(-1).mul(&cosh.scaled(-1), PREC)?;
+        let weight = up.add(&down, PREC)?.scaled(-1).mul(&cosh, PREC)?;
         Ok((up.sub(&down, PREC)?.scaled(-1), weight))
-    };
-    quadrature(along.budget, &node, &|_, place| along.near(place))
+    }
+    quadrature(along.budget, &|k, positive| {
+        let (place, weight) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
+        let place = if positive { place.clone() } else { place.neg() };
+        Ok(along.near(&place)?.mul(&weight.clone().into(), PREC)?)
+    })
 }
 
 /// The sum of `body` for all whole `name` from `low` on.

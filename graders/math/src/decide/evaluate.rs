@@ -110,7 +110,7 @@ impl Point<'_> {
 pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
     let prec = point.prec;
     let words = prec / 64 + 1;
-    budget.charge(30 + 2 * words)?;
+    budget.charge(14 + words)?;
     let at = |expr: &Expr| ball(expr, point, budget);
     let value = match expr {
         Expr::Number(value) => {
@@ -156,7 +156,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
                     at(base)?.powq(exponent, prec)?
                 }
                 (Expr::Constant(Constant::E), exponent) => {
-                    budget.charge(words * words * 60)?;
+                    budget.charge(words * words * 25)?;
                     at(exponent)?.exp(prec)?
                 }
                 (base, exponent) => {
@@ -262,7 +262,7 @@ fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget:
 
 fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -> Result<Complex, NoValue> {
     let words = prec / 64 + 1;
-    budget.charge(words * words * 60)?;
+    budget.charge(words * words * 25)?;
     if matches!(function, Function::Sin | Function::Cos | Function::Tan | Function::Cot | Function::Sec | Function::Csc)
     {
         // A large angle is reduced by as many digits of pi, which are computed in time square in their number.

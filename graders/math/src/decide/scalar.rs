@@ -290,7 +290,7 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
     let bound = separation::bound(a, b);
     // Numbers in the expressions count, so that `sin x + 10^-100` is told from `sin x`.
-    let height = bound.bits.min(8_000);
+    let height = bound.bits.min(2_000);
     let extra = if bound.proved { 0 } else { height - separation::STATED_BITS.min(height) };
     let wanted_points = points.rounds();
     let mut agreed = 0;

@@ -102,11 +102,7 @@ fn words(value: &Rational) -> u64 {
 /// of both.
 fn cost(a: &Rational, b: &Rational) -> u64 {
     let (a_words, b_words) = (words(a), words(b));
-    let reduced = if a.is_integer() && b.is_integer() {
-        0
-    } else {
-        (a_words + b_words).saturating_pow(2).saturating_mul(3).saturating_add(20)
-    };
+    let reduced = if a.is_integer() && b.is_integer() { 0 } else { (a_words + b_words).saturating_pow(2) / 3 + 100 };
     (a_words * b_words).saturating_add(reduced).saturating_add(4)
 }
 
@@ -346,7 +342,7 @@ fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<O
         (Function::Factorial, [value]) => match value.to_i64() {
             Some(n) if (0..=MAX_FACTORIAL).contains(&n) => {
                 // n factors of about n·log n / 2 bits.
-                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 8 + 4))?;
+                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 48 + 4))?;
                 Some(Rational::integer(range_product(1, n)))
             }
             _ => None,
@@ -413,7 +409,7 @@ fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Ra
     if k > MAX_FACTORIAL {
         return Ok(None);
     }
-    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 4 + 8))?;
+    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 24 + 8))?;
     let top = range_product(n - k + 1, n);
     Ok(Some(Rational::integer(top / range_product(1, k))))
 }

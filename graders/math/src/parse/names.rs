@@ -150,50 +150,50 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
 /// A command whose canonical name is its own name.
 fn name_of(name: &str) -> Option<Meaning> {
     const OWN: &[&str] = &[
-        "sum",
-        "prod",
-        "int",
-        "lim",
-        "vec",
-        "overrightarrow",
-        "hat",
-        "widehat",
-        "tilde",
-        "widetilde",
-        "ddot",
-        "overset",
-        "underset",
-        "stackrel",
-        "overarc",
-        "wideparen",
-        "angle",
-        "triangle",
-        "square",
         "Box",
         "Delta",
-        "nabla",
-        "forall",
-        "exists",
-        "partial",
-        "hbar",
-        "ell",
+        "Diamond",
         "aleph",
-        "therefore",
+        "angle",
         "because",
+        "blacksquare",
         "checkmark",
+        "complement",
+        "dagger",
+        "ddot",
+        "diamond",
+        "ell",
+        "exists",
+        "forall",
+        "hat",
+        "hbar",
+        "int",
+        "lim",
+        "lnot",
         "measuredangle",
+        "mho",
+        "nabla",
+        "neg",
         "odot",
         "oplus",
         "otimes",
-        "neg",
-        "lnot",
-        "complement",
-        "mho",
-        "diamond",
-        "Diamond",
-        "blacksquare",
-        "dagger",
+        "overarc",
+        "overrightarrow",
+        "overset",
+        "partial",
+        "prod",
+        "square",
+        "stackrel",
+        "sum",
+        "therefore",
+        "tilde",
         "top",
+        "triangle",
+        "underset",
+        "vec",
+        "widehat",
+        "wideparen",
+        "widetilde",
     ];
     let own = match name {
         "iint" | "oint" => "int",
@@ -205,9 +205,9 @@ fn name_of(name: &str) -> Option<Meaning> {
 /// The name of a Greek letter; variants count as the letter.
 pub(crate) fn greek(name: &str) -> Option<&'static str> {
     const LETTERS: &[&str] = &[
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
-        "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Theta",
-        "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+        "Gamma", "Lambda", "Omega", "Phi", "Pi", "Psi", "Sigma", "Theta", "Upsilon", "Xi", "alpha", "beta", "chi",
+        "delta", "epsilon", "eta", "gamma", "iota", "kappa", "lambda", "mu", "nu", "omega", "omicron", "phi", "pi",
+        "psi", "rho", "sigma", "tau", "theta", "upsilon", "xi", "zeta",
     ];
     let name = match name {
         "varepsilon" => "epsilon",
@@ -225,9 +225,9 @@ pub(crate) fn greek(name: &str) -> Option<&'static str> {
 /// The usual name of a function name in any spelling, as a command or as a bare word.
 pub(crate) fn function_name(name: &str) -> Option<&'static str> {
     const USUAL: &[&str] = &[
-        "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "sinh", "cosh", "tanh",
-        "arsinh", "arcosh", "artanh", "ln", "log", "lg", "exp", "gcd", "lcm", "min", "max", "floor", "ceil", "det",
-        "sgn", "abs", "arg", "coth", "sech", "csch", "cis", "re", "im",
+        "abs", "arccos", "arccot", "arcosh", "arcsin", "arctan", "arg", "arsinh", "artanh", "ceil", "cis", "cos",
+        "cosh", "cot", "coth", "csc", "csch", "det", "exp", "floor", "gcd", "im", "lcm", "lg", "ln", "log", "max",
+        "min", "re", "sec", "sech", "sgn", "sin", "sinh", "tan", "tanh",
     ];
     let name = match name {
         "tg" => "tan",
@@ -422,6 +422,10 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
 
 /// A superscript or subscript character as the plain one; `true` for a superscript.
 pub(crate) fn script(c: char) -> Option<(char, bool)> {
+    // Asked of every character.
+    if c.is_ascii() {
+        return None;
+    }
     const SUPER: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ";
     const SUPER_PLAIN: &str = "0123456789+-()nix";
     const SUB: &str = "₀₁₂₃₄₅₆₇₈₉₊₋ₙᵢₓₖₘ";

@@ -2,6 +2,12 @@
 //!
 //! Marks beside digits are no typography (`-3`, `2.5`, `1:2`, `5!`), nor is the case of short letters that spell no word (`Mg`, `Rr`).
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Longest text that is compared as words, in bytes; of a longer one only case and blanks say nothing.
+const LONGEST: usize = 4_000;
+
 /// Commands that only change how words look.
 fn is_layout(command: &str) -> bool {
     matches!(
@@ -27,15 +33,33 @@ fn is_layout(command: &str) -> bool {
 
 /// One blank between words, no punctuation, no articles, no LaTeX, lower case throughout.
 pub(crate) fn comparable(text: &str) -> String {
+    if text.len() > LONGEST {
+        return plainly(text);
+    }
     let spoken = spoken(text);
     without_articles(&spoken).to_lowercase()
 }
 
 /// As [`comparable`], with the case of words of up to three letters that are no plain words: `CO` is not `Co`.
 pub(crate) fn cased(text: &str) -> String {
+    if text.len() > LONGEST {
+        return plainly(text);
+    }
     let spoken = spoken(text);
     let words: Vec<String> = without_articles(&spoken).split(' ').map(folded).collect();
     words.join(" ")
+}
+
+fn plainly(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+    plain.make_ascii_lowercase();
+    plain
 }
 
 /// The words as they stand, case and articles included, without typography.
@@ -239,7 +263,8 @@ pub(crate) fn is_plain(lower: &str) -> bool {
         mon tue wed thu fri sat jan feb mar apr jun jul aug sep oct nov dec \
         ann amy ada ali ava eva ivy ian una art \
         ja si da et un la le el les der das ein und oui non sim que est ist";
-    lower.len() <= 4 && WORDS.split(' ').any(|word| word == lower)
+    static KNOWN: LazyLock<HashSet<&'static str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
+    lower.len() <= 4 && KNOWN.contains(lower)
 }
 
 #[cfg(test)]

@@ -58,7 +58,10 @@ impl<'a> Lexer<'a> {
             match names::command(known) {
                 Some(meaning) => break Some(meaning),
                 // `\quadx`: the longest beginning that is a command.
-                None if known.len() > 2 => known = known.get(..known.len() - 1).unwrap_or_default(),
+                None if known.len() > 2 && self.guesses > 0 => {
+                    self.guesses -= 1;
+                    known = known.get(..known.len() - 1).unwrap_or_default();
+                }
                 None => break None,
             }
         };

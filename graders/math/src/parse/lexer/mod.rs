@@ -21,6 +21,9 @@ const LONGEST_NAME: usize = 32;
 /// Most tokens of one text, redundant brackets included: 20,000 nested ones are read. 65,536 take 12 ms.
 pub(crate) const MAX_TOKENS: usize = 1 << 16;
 
+/// Most unknown commands of one text whose beginning is looked up, as in `\\quadx`.
+const MAX_GUESSES: usize = 2_000;
+
 /// How a comma between digits is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commas {
@@ -55,6 +58,7 @@ pub(crate) fn lex(text: &str, commas: Commas) -> Lexed<'_> {
         arguments: Vec::new(),
         joined_by_comma: false,
         sized: None,
+        guesses: MAX_GUESSES,
     };
     lexer.run(text.len());
     Lexed { tokens: lexer.tokens, joined_by_comma: lexer.joined_by_comma }
@@ -78,6 +82,8 @@ struct Lexer<'a> {
     joined_by_comma: bool,
     /// A `\left` or `\right` stands before: opens, closes.
     sized: Option<(bool, bool)>,
+    /// How often the beginning of an unknown command may still be looked for among the known ones.
+    guesses: usize,
 }
 
 impl<'a> Lexer<'a> {
