@@ -74,7 +74,7 @@ pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> 
         }
         Expr::Power(pair) => match &pair.1 {
             Expr::Number(exponent) if exponent.is_integer() => {
-                budget.charge(600)?;
+                budget.charge(30 + 20 * exponent.num().bits())?;
                 field.pow(at(&pair.0)?, exponent.num()).ok_or(pole)
             }
             _ => Err(NoValue::Anywhere),

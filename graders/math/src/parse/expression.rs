@@ -354,8 +354,14 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
             _ if begins_factor(rest) => {
+                // `12 red apples`: letters before a word that is counted.
+                let counted = |word: &str| {
+                    rest.spaced()
+                        && call::is_run(word)
+                        && matches!(rest.kind(1), Some(Kind::Word(next)) if next.len() > 3 && unit::begins(next))
+                };
                 if let Some(Kind::Word(word)) = rest.first()
-                    && unit::begins(word)
+                    && (unit::begins(word) || counted(word))
                     && numeric
                     && !(word.len() == 3 && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
                 {

@@ -12,7 +12,7 @@ pub(crate) fn describes(text: &str) -> bool {
         per either neither nor but instead except versus vs between inclusive exclusive i zero one two three \
         four five six seven eight nine ten infinity respectively otherwise else unknown undefined base \
         eleven twelve many few several up down above \
-        below under beyond greater smaller larger without never nothing cannot isnt wait actually sorry \
+        below under beyond greater smaller larger without never nothing cannot isnt doesnt dont wont cant arent wasnt wait actually sorry \
         rather correction another also both";
     const OTHERWISE_CHINESE: &str = "不或约至到以上下多少倍余错非无和与且但大小于";
     let words = super::super::text::comparable(text);

@@ -6,6 +6,7 @@ pub(crate) mod siunitx;
 mod table;
 
 use crate::number::Rational;
+use crate::parse::number_words;
 use crate::parse::printed::printed;
 use table::{Dimensions, lookup};
 
@@ -87,7 +88,8 @@ pub(crate) fn is_letter(letter: &str) -> bool {
 /// The units a printed text may be.
 pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     let text = text.trim();
-    if text.is_empty() || text.len() > LONGEST {
+    // A hundredth is no cent in the denominator.
+    if text.is_empty() || text.len() > LONGEST || number_words::percentage(text).is_some() {
         return None;
     }
     // Only alone does a name have all its meanings, and does a temperature count from its own zero.
