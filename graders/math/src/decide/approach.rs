@@ -330,7 +330,7 @@ pub(crate) fn series(
         return Err(NoValue::Here(Unknown::Undefined));
     }
     let last = terms.last().map_or(0, Ball::magnitude);
-    if last < total.magnitude().min(0).saturating_sub(AGREED_BITS + 24) {
+    if last <= total.magnitude().min(0).saturating_sub(AGREED_BITS + 24) {
         // Fast enough to need no transform.
         let before = sums.get(sums.len() - 9).cloned().unwrap_or_else(|| Ball::small(0));
         return agreed(&before.into(), total.into(), AGREED_BITS);
