@@ -88,9 +88,9 @@ fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
             return Ok(false);
         }
     }
-    // 0:0 says nothing.
-    let zero = |part: &Expr| part.is_int(0);
-    Ok(!(zero(a_first) && a_rest.iter().all(zero)))
+    // 0:0 says nothing, on whichever side it stands.
+    let nothing = |parts: &[Expr]| parts.iter().all(|part| part.is_int(0));
+    Ok(!nothing(a) && !nothing(b))
 }
 
 /// Whether a day is one of the two that a date leaves open.

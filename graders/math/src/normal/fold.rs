@@ -1,11 +1,10 @@
 //! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products are flat and sorted, percent
 //! and degrees are factors. Whatever would grow too large stays as it is written.
 
-use num_bigint::BigInt;
-use num_integer::Integer;
-use num_traits::{One, Signed, ToPrimitive};
+use num_traits::ToPrimitive;
 
 use super::derive::derivative;
+use super::exact::{exact, remainder};
 use super::matrix;
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
@@ -14,9 +13,6 @@ use crate::tree::{Binder, Constant, Expr, Function, Name};
 
 /// Largest result of a power, in bits.
 const MAX_POWER_BITS: u64 = 1 << 17;
-
-/// Largest argument of a factorial that is computed; `3000!` has 30,000 bits.
-const MAX_FACTORIAL: i64 = 3_000;
 
 /// The normal form of a value.
 ///
@@ -94,7 +90,7 @@ fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     }
 }
 
-fn words(value: &Rational) -> u64 {
+pub(super) fn words(value: &Rational) -> u64 {
     value.bits() / 64 + 1
 }
 
@@ -298,145 +294,6 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
         return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
     }
     Ok(Expr::Call(function, items))
-}
-
-fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<Option<Rational>, Exhausted> {
-    let size: u64 = numbers.iter().map(|value| words(value)).sum();
-    budget.charge(size * size + 8)?;
-    if size > 256 {
-        return Ok(None);
-    }
-    // The greatest rational of which each is a whole multiple, the least that is one of each: over a common denominator those of
-    // the numerators.
-    let fold_all = |combine: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
-        let common = numbers.iter().fold(BigInt::one(), |so_far, value| so_far.lcm(value.den()));
-        let mut over_common = numbers.iter().map(|value| value.num() * (&common / value.den()));
-        let first = over_common.next()?.abs();
-        Rational::new(over_common.fold(first, |so_far, value| combine(&so_far, &value)), common.clone())
-    };
-    let extreme = |smallest: bool| {
-        let mut best: Option<&Rational> = None;
-        for value in numbers {
-            let better = match best {
-                None => true,
-                Some(best) if smallest => value.less(best)?,
-                Some(best) => best.less(value)?,
-            };
-            if better {
-                best = Some(value);
-            }
-        }
-        best.cloned()
-    };
-    Ok(match (function, numbers) {
-        (Function::Abs, [value]) => Some(value.abs()),
-        (Function::Floor, [value]) => Some(Rational::integer(value.floor())),
-        (Function::Ceil, [value]) => Some(Rational::integer(-value.neg().floor())),
-        (Function::Sign, [value]) => Some(Rational::small(match () {
-            () if value.is_zero() => 0,
-            () if value.is_negative() => -1,
-            () => 1,
-        })),
-        (Function::Re | Function::Conjugate, [value]) => Some((*value).clone()),
-        (Function::Im, [_]) => Some(Rational::small(0)),
-        (Function::Factorial, [value]) => match value.to_i64() {
-            Some(n) if (0..=MAX_FACTORIAL).contains(&n) => {
-                // n factors of about n·log n / 2 bits.
-                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 48 + 4))?;
-                Some(Rational::integer(range_product(1, n)))
-            }
-            _ => None,
-        },
-        (Function::DoubleFactorial, [value]) => match value.to_i64() {
-            Some(n) if (-1..=MAX_FACTORIAL).contains(&n) => {
-                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 16 + 4))?;
-                Some(Rational::integer((1..=n).rev().step_by(2).fold(BigInt::one(), |so_far, k| so_far * k)))
-            }
-            _ => None,
-        },
-        (Function::Binomial, [n, k]) => binomial(n.to_i64(), k.to_i64(), budget)?,
-        (Function::Gcd, _) => fold_all(&|a, b| a.gcd(b)),
-        (Function::Lcm, _) => fold_all(&|a, b| a.lcm(b)),
-        (Function::Mod, [a, m]) if !m.is_zero() => remainder(a, m),
-        (Function::Min, _) => extreme(true),
-        (Function::Max, _) => extreme(false),
-        (Function::Ln, [value]) if value.is_one() => Some(Rational::small(0)),
-        (Function::Ln, [value, base]) => logarithm(value, base),
-        (
-            Function::Sin
-            | Function::Tan
-            | Function::Arcsin
-            | Function::Arctan
-            | Function::Sinh
-            | Function::Tanh
-            | Function::Arsinh
-            | Function::Artanh,
-            [value],
-        ) if value.is_zero() => Some(Rational::small(0)),
-        (Function::Cos | Function::Cosh | Function::Sec, [value]) if value.is_zero() => Some(Rational::small(1)),
-        _ => None,
-    })
-}
-
-/// `a - m · ⌊a / m⌋`.
-fn remainder(a: &Rational, m: &Rational) -> Option<Rational> {
-    a.sub(&m.mul(&Rational::integer(a.div(m)?.floor()))?)
-}
-
-/// The product of the integers from `low` to `high`, by halves.
-pub(super) fn range_product(low: i64, high: i64) -> BigInt {
-    if low > high {
-        return BigInt::one();
-    }
-    if high - low < 8 {
-        return (low..=high).fold(BigInt::one(), |so_far, n| so_far * n);
-    }
-    let middle = low + (high - low) / 2;
-    range_product(low, middle) * range_product(middle + 1, high)
-}
-
-fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Rational>, Exhausted> {
-    let (Some(n), Some(k)) = (n, k) else {
-        return Ok(None);
-    };
-    if n < 0 {
-        return Ok(None);
-    }
-    if k < 0 || k > n {
-        return Ok(Some(Rational::small(0)));
-    }
-    let k = k.min(n - k);
-    if k > MAX_FACTORIAL {
-        return Ok(None);
-    }
-    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 24 + 8))?;
-    let top = range_product(n - k + 1, n);
-    Ok(Some(Rational::integer(top / range_product(1, k))))
-}
-
-/// `log_base(value)` when it is an integer.
-fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
-    let one = Rational::small(1);
-    if value.is_negative() || base.is_negative() || base.is_one() || base.is_zero() || value.is_zero() {
-        return None;
-    }
-    if value.is_one() {
-        return Some(Rational::small(0));
-    }
-    let inverted = |x: &Rational| x.less(&one) == Some(true);
-    let grow = |x: &Rational| if inverted(x) { x.recip() } else { Some(x.clone()) };
-    let negative = inverted(value) != inverted(base);
-    let (value, base) = (grow(value)?, grow(base)?);
-    if value.bits() > 4_096 {
-        return None;
-    }
-    let mut power = base.clone();
-    let mut exponent = 1;
-    while power.less(&value)? {
-        power = power.mul(&base)?;
-        exponent += 1;
-    }
-    (power == value).then(|| Rational::small(if negative { -exponent } else { exponent }))
 }
 
 #[cfg(test)]

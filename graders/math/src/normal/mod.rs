@@ -1,6 +1,7 @@
 //! Normal forms: an answer's tree with all that is mere spelling taken out. Decides nothing about equality.
 
 pub(crate) mod derive;
+mod exact;
 mod fold;
 mod matrix;
 mod signs;

@@ -5,12 +5,13 @@
 use super::bracket::closes_reversed;
 use super::condition::{bracketed_condition, condition, condition_word, hides_more};
 use super::expression::statement;
+use super::joined::joined;
 use super::marked::choice;
 use super::prose::{begins_sentence, is_prose, words};
 use super::quantity;
 use super::token::{Kind, Shape, Token, Tokens};
 use super::unit;
-use crate::tree::{End, Expr, Function, Relation, SetOp};
+use crate::tree::{End, Expr, Relation};
 
 /// How two pieces are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,153 +172,6 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
     }
     pieces.push(tokens.skip(start));
     (pieces, joins)
-}
-
-/// Pieces as one answer.
-fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
-    if items.len() == 1 {
-        return items.pop();
-    }
-    let joins = joins.get(..items.len() - 1).unwrap_or(joins);
-    // `x = kπ, k ∈ ℤ`
-    let domain = |item: &Expr| {
-        matches!(item, Expr::Chain(sides, relations) if relations == &[Relation::In]
-            && matches!(sides.last(), Some(Expr::Named(_))))
-    };
-    if items.last().is_some_and(domain)
-        && !items.first().is_some_and(domain)
-        && let Some(condition) = items.pop()
-    {
-        let rest = joined(items, joins)?;
-        return Some(Expr::Where(Box::new(rest), condition.to_string().into()));
-    }
-    // `y = x^2 + 1, x > 0`: a condition on what the first mentions.
-    if let [first, Expr::Chain(sides, relations)] = items.as_slice()
-        && joins == [Join::Comma]
-        && relations.iter().all(|relation| relation.is_order() || *relation == Relation::NotEqual)
-        && !matches!(first, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
-        && let Some(Expr::Symbol(subject)) = sides.iter().find(|side| matches!(side, Expr::Symbol(_)))
-        && !matches!(first, Expr::Chain(sides, _) if sides.first() == Some(&Expr::Symbol(subject.clone())))
-        && first.any(&|part| part == &Expr::Symbol(subject.clone()))
-        && let Some(condition) = items.pop()
-        && let Some(first) = items.pop()
-    {
-        return Some(Expr::Where(Box::new(first), condition.to_string().into()));
-    }
-    // `a = 1 or b = 2` gives neither a nor b a value.
-    let name = |item: &Expr| match item {
-        Expr::Chain(sides, _) => sides.first().cloned(),
-        _ => None,
-    };
-    let first = items.first().and_then(name);
-    if joins.iter().all(|join| *join == Join::Or)
-        && first.is_some()
-        && items.iter().all(is_equation)
-        && !items.iter().all(|item| name(item) == first)
-    {
-        return Some(Expr::SetOp(SetOp::Union, items));
-    }
-    // `x \ne 0, 1`
-    if let Some(Expr::Chain(sides, relations)) = items.first()
-        && relations == &[Relation::NotEqual]
-        && let Some(subject) = sides.first().cloned()
-        && items.iter().skip(1).all(|item| matches!(item, Expr::Number(_) | Expr::Product(_)))
-    {
-        let unequal = |value: Expr| match value {
-            chain @ Expr::Chain(..) => chain,
-            value => Expr::Chain(vec![subject.clone(), value], vec![Relation::NotEqual]),
-        };
-        return Some(Expr::SetOp(SetOp::Intersection, items.into_iter().map(unequal).collect()));
-    }
-    // `n ≡ 1, 2 (mod 4)`: the modulus is that of all.
-    if let Some((Expr::Call(Function::Residue, parts), before)) = items.split_last()
-        && let Some(modulus) = parts.get(1).cloned()
-        && let Some(first) = before.first()
-    {
-        let class = |value: Expr| Expr::Call(Function::Residue, vec![value, modulus.clone()]);
-        let subject = match first {
-            Expr::Chain(sides, relations) if relations == &[Relation::Congruent] => sides.first().cloned(),
-            _ => None,
-        };
-        let stated = |value: Expr| match &subject {
-            Some(subject) => Expr::Chain(vec![subject.clone(), value], vec![Relation::Congruent]),
-            None => value,
-        };
-        let bare = |item: &Expr| matches!(item, Expr::Number(_) | Expr::Product(_) | Expr::PlusMinus { .. });
-        let rest = before.get(1..).unwrap_or_default();
-        if rest.iter().all(bare) && (subject.is_some() || bare(first)) {
-            let all = items.iter().map(|item| match item {
-                Expr::Chain(sides, _) => stated(class(sides.last().cloned().unwrap_or(Expr::Ellipsis))),
-                Expr::Call(Function::Residue, _) => stated(item.clone()),
-                value => stated(class(value.clone())),
-            });
-            return Some(Expr::List(all.collect()));
-        }
-    }
-    let describes_set = |item: &Expr| match item {
-        Expr::Chain(_, relations) => relations
-            .iter()
-            .any(|relation| relation.is_order() || matches!(relation, Relation::In | Relation::NotEqual)),
-        Expr::SetBuilder(..) | Expr::SetOp(..) => true,
-        _ => false,
-    };
-    if items.iter().any(describes_set) && joins.contains(&Join::Or) {
-        let mut sets: Vec<Expr> = Vec::new();
-        for (at, item) in items.into_iter().enumerate() {
-            let with = at.checked_sub(1).and_then(|at| joins.get(at));
-            match (with, sets.pop()) {
-                (Some(Join::And | Join::Comma), Some(Expr::SetOp(SetOp::Intersection, mut all))) => {
-                    all.push(item);
-                    sets.push(Expr::SetOp(SetOp::Intersection, all));
-                }
-                (Some(Join::And | Join::Comma), Some(last)) => {
-                    sets.push(Expr::SetOp(SetOp::Intersection, vec![last, item]));
-                }
-                (_, last) => {
-                    sets.extend(last);
-                    sets.push(item);
-                }
-            }
-        }
-        return Some(Expr::SetOp(SetOp::Union, sets));
-    }
-    if items.iter().all(describes_set) && joins.iter().all(|join| *join == Join::And) {
-        return Some(Expr::SetOp(SetOp::Intersection, items));
-    }
-    // `p = 5, q = 2; p = 7, q = 2`: commas within, a stronger separator between.
-    let strong = |join: &Join| *join != Join::Comma;
-    let equations = items.iter().all(is_equation);
-    let grouped = equations || joins.iter().all(|join| matches!(join, Join::Comma | Join::Semicolon));
-    if joins.iter().any(strong) && !joins.iter().all(strong) && grouped {
-        let mut groups: Vec<Vec<Expr>> = vec![Vec::new()];
-        for (at, item) in items.iter().enumerate() {
-            if at > 0 && joins.get(at - 1).is_some_and(strong) {
-                groups.push(Vec::new());
-            }
-            if let Some(group) = groups.last_mut() {
-                group.push(item.clone());
-            }
-        }
-        let width = groups.first().map_or(0, Vec::len);
-        if width > 1 && groups.iter().all(|group| group.len() == width) {
-            let tuple =
-                |group| if equations { Expr::List(group) } else { Expr::Bracket(End::Round, group, End::Round) };
-            return Some(Expr::List(groups.into_iter().map(tuple).collect()));
-        }
-    }
-    // `a = 4, -8, -10` are values of a; lists in a list are one list.
-    let mut flat = Vec::with_capacity(items.len());
-    for item in items {
-        match item {
-            Expr::List(inner) => flat.extend(inner),
-            other => flat.push(other),
-        }
-    }
-    Some(Expr::List(flat))
-}
-
-fn is_equation(item: &Expr) -> bool {
-    matches!(item, Expr::Chain(_, relations) if relations.contains(&Relation::Equal))
 }
 
 /// One piece: a statement with what may follow it, or words.

@@ -1,6 +1,7 @@
 //! Operators that bind a variable: sums, products, integrals, limits, derivatives. They are read, not computed.
 
-use super::expression::{Parsed, atom, deeper, product, signed, signs, statement, sum, unread};
+use super::expression::{Parsed, deeper, product, signed, signs, statement, sum, unread};
+use super::factor::atom;
 use super::names;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Binder, Constant, Expr, Name, Relation};

@@ -152,7 +152,7 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
         return match shape {
             Shape::Set => Ok((inside.skip(1), Expr::Named(NamedSet::Empty))),
             // `{}` prints nothing: what follows counts.
-            _ => super::expression::atom(deeper(inside.skip(1), input.bars)?)
+            _ => super::factor::atom(deeper(inside.skip(1), input.bars)?)
                 .map(|(rest, value)| (rest.back_to(input), value)),
         };
     }

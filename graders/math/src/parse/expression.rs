@@ -6,15 +6,15 @@ use std::ops::Neg as _;
 use nom::error::{ErrorKind, ParseError};
 use nom::{Err, IResult};
 
+use super::apply;
 use super::bracket;
 use super::call;
+use super::factor::factor;
 use super::literal;
-use super::names;
 use super::prose::{is_function_word, is_operand};
-use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use super::unit;
-use crate::tree::{Constant, End, Expr, Function, Relation};
+use crate::tree::{End, Expr, Function, Relation};
 
 /// The tokens do not say anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn definition<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Expr)> {
     if at == 2 || input.kind(at) != Some(Kind::Close(round)) || !equals {
         return None;
     }
-    call::apply(input.skip(1), name).ok()
+    apply::apply(input.skip(1), name).ok()
 }
 
 /// Sets combined, or a ratio.
@@ -391,7 +391,7 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 // `10C3`
                 if bare_number
                     && !rest.spaced()
-                    && let Some((after, chosen)) = call::chosen_of(rest, factors.last())
+                    && let Some((after, chosen)) = apply::chosen_of(rest, factors.last())
                 {
                     factors.pop();
                     factors.push(chosen);
@@ -428,120 +428,8 @@ fn product_of(mut factors: Vec<Expr>) -> Expr {
 }
 
 /// A factor after an operator, which may have signs of its own: `2*-3`.
-fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
+pub(crate) fn signed_factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let (rest, lead) = signs(input);
     let (rest, next) = factor(rest)?;
     Ok((rest, signed(lead, next)))
-}
-
-/// An atom with its powers, subscripts, factorials, percent and degree signs. Of a run of letters only the last one has them.
-pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let Some((head, last)) = call::split_run(input) else {
-        let (rest, base) = atom(input)?;
-        return postfixes(rest, base);
-    };
-    let rest = input.skip(1);
-    let (rest, base) = if rest.first() == Some(Kind::Open(Shape::End(End::Round))) {
-        call::apply(rest, last)?
-    } else {
-        (rest, letter_value(last))
-    };
-    let (rest, last) = postfixes(rest, base)?;
-    Ok((rest, Expr::Product(vec![call::run(head), last])))
-}
-
-/// What follows an atom.
-fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
-    let (mut rest, mut base) = (rest, base);
-    let mut first = true;
-    loop {
-        // Each operator makes the tree a level deeper.
-        if !std::mem::take(&mut first)
-            && matches!(
-                rest.first(),
-                Some(Kind::Caret | Kind::Underscore | Kind::Bang | Kind::Prime | Kind::Percent | Kind::Degree)
-            )
-        {
-            stack(rest)?;
-        }
-        match rest.first() {
-            Some(Kind::Caret) => {
-                (rest, base) = power(rest, base)?;
-                // `f^{-1}(x)`
-                if let Expr::Power(pair) = &base
-                    && let (Expr::Symbol(name), true) = (&pair.0, pair.1.is_int(-1))
-                    && call::applies(name)
-                    && rest.first() == Some(Kind::Open(Shape::End(End::Round)))
-                {
-                    let name = format!("{name}^{{-1}}");
-                    (rest, base) = call::apply(rest, &name)?;
-                }
-            }
-            Some(Kind::Underscore) => (rest, base) = subscript(rest, base)?,
-            Some(Kind::Bang) if rest.kind(1) == Some(Kind::Bang) && !rest.skip(1).spaced() => {
-                base = Expr::Call(Function::DoubleFactorial, vec![base]);
-                rest = rest.skip(2);
-            }
-            Some(Kind::Bang) => {
-                base = Expr::Call(Function::Factorial, vec![base]);
-                rest = rest.skip(1);
-            }
-            Some(Kind::Prime) => {
-                base = match base {
-                    Expr::Symbol(name) => Expr::Symbol(format!("{name}'").into()),
-                    Expr::Apply(name, arguments) => Expr::Apply(format!("{name}'").into(), arguments),
-                    _ => return unread(),
-                };
-                rest = rest.skip(1);
-                if let Expr::Symbol(name) = &base
-                    && rest.first() == Some(Kind::Open(Shape::End(End::Round)))
-                {
-                    let name = name.clone();
-                    (rest, base) = call::apply(rest, &name)?;
-                }
-            }
-            Some(Kind::Percent) => {
-                base = Expr::Percent(Box::new(base));
-                rest = rest.skip(1);
-            }
-            Some(Kind::Degree) => (rest, base) = degrees(rest.skip(1), base),
-            _ => return Ok((rest, base)),
-        }
-    }
-}
-
-/// The smallest things: literals, names, brackets, calls.
-pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
-    let Some(kind) = input.first() else {
-        return unread();
-    };
-    match kind {
-        Kind::Number { text, point } => match literal::mixed_digits(input) {
-            Some(numeral) => Ok(numeral),
-            None => literal::with_repetend(input, text, point),
-        },
-        Kind::Fraction(a, b) => Ok((input.skip(1), Expr::Number(crate::number::Rational::ratio(a.into(), b.into())))),
-        Kind::Word(word) => call::word(input, word),
-        Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
-        Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
-        Kind::Ellipsis => Ok((input.skip(1), Expr::Ellipsis)),
-        // `_{10}C_3` and `^{10}P_3`
-        Kind::Underscore | Kind::Caret => call::choosing(input),
-        Kind::Open(_) | Kind::Bar | Kind::Close(Shape::End(End::Square)) => bracket::bracket(input),
-        Kind::Currency(sign) => {
-            let (rest, value) = signed_factor(deeper(input.skip(1), input.bars)?)?;
-            Ok((rest.back_to(input), Expr::Quantity(Box::new(value), sign.to_string().into())))
-        }
-        Kind::Command(name) => call::command(input, name),
-        _ => unread(),
-    }
-}
-
-/// A single letter as a value.
-pub(crate) fn letter_value(letter: &str) -> Expr {
-    match letter {
-        "e" => Expr::Constant(Constant::E),
-        "i" => Expr::Constant(Constant::I),
-        other => names::value(other).filter(|_| !other.is_ascii()).unwrap_or_else(|| Expr::symbol(other)),
-    }
 }

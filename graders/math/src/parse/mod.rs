@@ -4,6 +4,7 @@
 //! list, a choice, words.
 
 mod answer;
+mod apply;
 mod binder;
 mod bracket;
 mod call;
@@ -11,6 +12,8 @@ mod chemistry;
 mod condition;
 mod date;
 mod expression;
+mod factor;
+mod joined;
 mod lead;
 mod lexer;
 mod literal;
@@ -33,7 +36,8 @@ use chemistry::Formula;
 use lexer::Commas;
 use token::{Kind, Shape, Token, Tokens};
 
-pub(crate) use call::{choices, hundredth, is_product, letters};
+pub(crate) use apply::choices;
+pub(crate) use call::{hundredth, is_product, letters};
 pub(crate) use literal::written_decimals;
 
 /// A plain decimal such as `1e-6` as an exact number.

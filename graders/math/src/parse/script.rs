@@ -2,8 +2,10 @@
 
 use std::ops::Neg as _;
 
+use super::apply;
 use super::call;
-use super::expression::{Parsed, atom, deeper, signed, signs, unread};
+use super::expression::{Parsed, deeper, signed, signs, unread};
+use super::factor::atom;
 use super::literal;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Constant, End, Expr, Name, NamedSet, Relation};
@@ -80,7 +82,7 @@ pub(crate) fn power<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a>
     if let Expr::Apply(name, parts) = &base
         && let Some(letter) = name.strip_suffix('_')
         && let [from] = parts.as_slice()
-        && let Some(chosen) = call::choices(letter, from.clone(), exponent.clone())
+        && let Some(chosen) = apply::choices(letter, from.clone(), exponent.clone())
     {
         return Ok((rest, chosen));
     }
@@ -206,8 +208,8 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
                 Expr::Constant(Constant::I) => format!("i_{{{text}}}").into(),
                 _ => format!("pi_{{{text}}}").into(),
             };
-            if rest.first() == Some(Kind::Open(Shape::End(End::Round))) && !rest.spaced() && call::applies(&name) {
-                return call::apply(rest, &name);
+            if rest.first() == Some(Kind::Open(Shape::End(End::Round))) && !rest.spaced() && apply::applies(&name) {
+                return apply::apply(rest, &name);
             }
             Ok((rest, Expr::Symbol(name)))
         }
