@@ -8,10 +8,8 @@ use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Sp
 
 use crate::compare::{BadGold, Gold};
 use crate::grade::PreparedMath;
-use crate::parse::{read, sentence};
 use crate::spec::SPEC;
 use crate::task::MathTask;
-use crate::tree::Expr;
 
 /// The grader of `math` tasks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,29 +44,27 @@ impl Grader for MathGrader {
     }
 }
 
-/// A gold written as a whole solution or sentence is reduced to its answer by the rules for completions.
+/// Shortest text that is taken for a solution without marks, in bytes.
+const SOLUTION: usize = 200;
+
+/// A gold written as a whole solution, or that announces its answer, is reduced to it by the rules for completions. A phrase stays
+/// as it is: which of its numbers is the answer nobody can tell.
 fn inner(text: &str) -> String {
-    let is_solution = ["\\boxed", "####", "<answer>"].iter().any(|mark| text.contains(mark));
-    // A sentence that says one word answers with that word, which is the comparison's matter.
-    if !is_solution && (sentence::predicate(text).is_some() || !reads_as_words(text)) {
+    let marked = ["\\boxed", "####", "<answer>"].iter().any(|mark| text.contains(mark));
+    let announced = ["answer", "solution"].iter().any(|word| text.to_lowercase().contains(word)) && text.contains(' ');
+    let long = text.len() > SOLUTION
+        && text.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).count() > 20;
+    if !(marked || announced || long) {
         return text.to_owned();
     }
-    let options = extraction::Options { choices: !is_solution, ..extraction::Options::default() };
+    let options = extraction::Options { choices: !marked, ..extraction::Options::default() };
     let Some(found) = extraction::extract(text, &options) else {
         return text.to_owned();
     };
-    // Of a sentence only what it states, or what it ends with, is its answer.
     let states = matches!(found.rule, extraction::Rule::Stated | extraction::Rule::BoxedList | extraction::Rule::Boxed);
     let tail = text.get(found.span.end..).unwrap_or_default();
     let ends = found.rule != extraction::Rule::Whole && tail.trim_matches(['$', '.', ' ', '\n', ')', '*']).is_empty();
-    if is_solution || states || ends { found.text.into_owned() } else { text.to_owned() }
-}
-
-/// Whether a gold is a sentence around something else.
-fn reads_as_words(text: &str) -> bool {
-    let has_more = text.contains(['$', '\\', '(']) || text.contains(|c: char| c.is_ascii_digit());
-    let words = text.split_whitespace().filter(|word| word.len() > 1 && word.chars().all(char::is_alphabetic)).count();
-    has_more
-        && words >= 2
-        && matches!(read(text).map(|reading| reading.expr), None | Some(Expr::Text(_) | Expr::List(_)))
+    let head = text.get(..found.span.start).unwrap_or_default().trim_end_matches(['$', ' ', '*', '(']);
+    let told = announced && [" is", " are", ":"].iter().any(|word| head.ends_with(word));
+    if marked || states || (long || told) && ends { found.text.into_owned() } else { text.to_owned() }
 }

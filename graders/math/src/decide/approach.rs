@@ -33,6 +33,9 @@ const LIMIT_PREC: u64 = 1_024;
 /// How near a limit's point is approached, as powers of two.
 const STEPS: [i64; 2] = [110, 150];
 
+/// Bits by which a value that goes to 0 is smaller at the nearer step.
+const SHRINKING: i64 = 20;
+
 /// Terms of a sum the two transforms use.
 const TERMS: [i64; 2] = [28, 34];
 
@@ -50,13 +53,15 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
     }
 }
 
-/// The value both approaches agree on to `bits`, which makes the finer one good to [`AGREED_BITS`].
-fn agreed(coarse: &Complex, fine: Complex, bits: i64) -> Result<Complex, NoValue> {
-    let size = fine.magnitude().max(0);
-    if coarse.sub(&fine, PREC)?.magnitude() > size - bits {
+/// The value both approaches agree on to `bits` beyond `size`, which makes the finer one good to [`AGREED_BITS`].
+fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Complex, NoValue> {
+    if coarse.sub(&fine, PREC)?.magnitude() > size.saturating_sub(bits) {
         return Err(NoValue::Here(Unknown::Undefined));
     }
-    let doubt = Ball::dyadic(BigInt::one(), size - AGREED_BITS);
+    if fine.is_zero() {
+        return Ok(fine);
+    }
+    let doubt = Ball::dyadic(BigInt::one(), size.saturating_sub(AGREED_BITS).max(-8_000));
     Ok(Complex { re: fine.re.widened(&doubt, PREC)?, im: fine.im })
 }
 
@@ -88,9 +93,10 @@ impl Along<'_> {
     }
 }
 
-/// `2^power` as an exact number.
+/// About `2^power` as an exact number that is no whole one, nor any simple fraction: at whole numbers `cos 2πx` would be constant.
 fn two(power: i64) -> Result<Rational, NoValue> {
-    Rational::small(2).pow(power, 4_000).ok_or(NoValue::Here(Unknown::TooLarge))
+    let odd = if power % 4 == 2 { Rational::ratio(1_361, 1_009) } else { Rational::ratio(1_523, 1_013) };
+    Rational::small(2).pow(power, 4_000).and_then(|two| two.mul(&odd)).ok_or(NoValue::Here(Unknown::TooLarge))
 }
 
 /// The limit of `body` where `name` goes to `target`.
@@ -107,7 +113,11 @@ pub(crate) fn limit(
     }
     let from = |offset: &dyn Fn(i64) -> Result<Rational, NoValue>| -> Result<Complex, NoValue> {
         let [coarse, fine] = STEPS.map(|step| along.at(offset(step)?));
-        agreed(&coarse?, fine?, AGREED_BITS)
+        let (coarse, fine) = (coarse?, fine?);
+        // What shrinks with the distance goes to 0, what stays is as large as it is.
+        let shrinks = fine.magnitude() < coarse.magnitude().saturating_sub(SHRINKING);
+        let size = if shrinks { 0 } else { fine.magnitude() };
+        agreed(&coarse, fine, size, AGREED_BITS)
     };
     let (target, sides): (&Expr, &[i64]) = match target {
         Expr::Apply(side, parts) => match (&**side, parts.as_slice()) {
@@ -136,11 +146,16 @@ pub(crate) fn limit(
         };
         let next = from(&offset)?;
         found = Some(match &found {
-            // Both sides have a doubt of their own.
-            Some(other) if other.sub(&next, PREC)?.magnitude() > next.magnitude().max(0) - AGREED_BITS + 4 => {
-                return Err(NoValue::Anywhere);
+            // Both sides have a doubt of their own; around 0 there is nothing else.
+            Some(other) => {
+                let size = next.magnitude().max(other.magnitude());
+                let apart = other.sub(&next, PREC)?.magnitude();
+                if size > 4 - AGREED_BITS && apart > size - AGREED_BITS + 4 {
+                    return Err(NoValue::Anywhere);
+                }
+                next
             }
-            _ => next,
+            None => next,
         });
     }
     found.ok_or(NoValue::Anywhere)
@@ -205,11 +220,13 @@ fn nodes(
 fn quadrature(budget: &Budget, term: &dyn Fn(i64, bool) -> Result<Complex, NoValue>) -> Result<Complex, NoValue> {
     let mut before: Option<Complex> = None;
     let mut total = Complex::from(Ball::small(0));
+    // Of the largest term: what cancels leaves its doubt behind.
+    let mut size = i64::MIN;
     let mut per_unit = COARSEST;
     while per_unit <= FINEST {
         let width = FINEST / per_unit;
         for positive in [true, false] {
-            let mut vanished = 0;
+            let (mut vanished, mut last) = (0, i64::MIN);
             // Every other place was seen with the wider step; 0 belongs to one direction.
             let (mut k, step) = if before.is_some() { (1, 2) } else { (i64::from(!positive), 1) };
             while k <= FURTHEST * per_unit && vanished < 3 {
@@ -221,15 +238,21 @@ fn quadrature(budget: &Budget, term: &dyn Fn(i64, bool) -> Result<Complex, NoVal
                     Err(error) => return Err(error),
                 };
                 k += step;
-                let negligible = next.magnitude() < total.magnitude().max(0) - AGREED_BITS - 24;
+                size = size.max(next.magnitude());
+                let negligible = next.magnitude() < size.saturating_sub(AGREED_BITS + 24);
                 vanished = if negligible { vanished + 1 } else { 0 };
                 total = total.add(&next, PREC)?;
+                last = next.magnitude();
+            }
+            // What has not died away at the end of the table diverges.
+            if vanished == 0 && last > size.saturating_sub(HALF_BITS) {
+                return Err(NoValue::Here(Unknown::Undefined));
             }
         }
         let step = Ball::rational(&Rational::ratio(1, per_unit), PREC)?;
         let fine = total.mul(&step.into(), PREC)?;
         if let Some(coarse) = &before
-            && let Ok(value) = agreed(coarse, fine.clone(), HALF_BITS)
+            && let Ok(value) = agreed(coarse, fine.clone(), size, HALF_BITS)
         {
             return Ok(value);
         }
@@ -330,13 +353,14 @@ pub(crate) fn series(
         return Err(NoValue::Here(Unknown::Undefined));
     }
     let last = terms.last().map_or(0, Ball::magnitude);
-    if last <= total.magnitude().min(0).saturating_sub(AGREED_BITS + 24) {
+    let size = terms.iter().map(Ball::magnitude).max().unwrap_or(0);
+    if last <= size.saturating_sub(AGREED_BITS + 24) {
         // Fast enough to need no transform.
         let before = sums.get(sums.len() - 9).cloned().unwrap_or_else(|| Ball::small(0));
-        return agreed(&before.into(), total.into(), AGREED_BITS);
+        return agreed(&before.into(), total.into(), size, AGREED_BITS);
     }
     let [coarse, fine] = TERMS.map(|order| levin(&terms, &sums, order, prec));
-    agreed(&coarse?.into(), fine?.into(), AGREED_BITS)
+    agreed(&coarse?.into(), fine?.into(), size, AGREED_BITS)
 }
 
 /// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must fall.

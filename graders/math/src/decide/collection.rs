@@ -242,6 +242,11 @@ fn stem(items: &[Expr]) -> Option<String> {
     }
 }
 
+/// Whether the name of the first value has no index.
+fn is_plain(items: &[Expr]) -> bool {
+    matches!(labels(items).as_deref(), Some([Expr::Symbol(name), ..]) if !name.contains('{'))
+}
+
 fn labels_of(items: &[Expr]) -> Labels {
     let Some(names) = labels(items) else {
         return Labels::Absent;
@@ -254,14 +259,14 @@ fn labels_of(items: &[Expr]) -> Labels {
     if names.iter().all(word) {
         return Labels::Words;
     }
-    // `x_1 = 2, x_2 = 3` are values of x.
+    // `x_1 = 2, x_2 = 3` are values of x, as roots are written.
     let stem = |name: &Expr| match name {
         Expr::Symbol(name) => name.split_once("_{").map(|(stem, _)| stem.to_owned()),
         _ => None,
     };
     let stems: Option<Vec<String>> = names.iter().map(stem).collect();
     match stems {
-        Some(stems) if stems.windows(2).all(|pair| pair.first() == pair.last()) => Labels::One,
+        Some(stems) if stems.iter().all(|stem| stem == "x") => Labels::One,
         _ => Labels::Variables,
     }
 }
@@ -283,7 +288,9 @@ fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -
         }
         (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
         // `x_1 = 2, x_2 = 3` and `x = 2, x = 3`
-        (Labels::One, Labels::One) if stem(a) == stem(b) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
+        (Labels::One, Labels::One) if stem(a) == stem(b) && labels(a) != labels(b) && (is_plain(a) || is_plain(b)) => {
+            any_order(&unlabelled(a), &unlabelled(b), cx)?
+        }
         _ => any_order(a, b, cx)?,
     };
     if equal {

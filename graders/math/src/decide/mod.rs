@@ -197,6 +197,10 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
 fn restricts(condition: &str, value: &Expr) -> bool {
     let harmless = ["In Integers", "In Reals", "NotEqual", "integer", "real", "constant", "arbitrary"];
     let mentioned = |name: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+    // Of a set of numbers everything that is said of them.
+    if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order())) {
+        return value.any(&|part| matches!(part, Expr::Symbol(name) if condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == &**name)));
+    }
     // What a function is of may be said to be anything.
     let value = match value {
         Expr::Chain(sides, _) => sides.last().unwrap_or(value),

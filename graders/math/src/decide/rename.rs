@@ -2,15 +2,17 @@
 
 use crate::tree::Expr;
 
+/// Names that constants of integration usually have.
+pub(super) const CONSTANTS: [&str; 8] = ["C", "K", "c", "k", "C_{1}", "C_{0}", "const", "constant"];
+
 /// The answer with the gold's name for the constant of integration, where each has one of its own: `x² + K` for `x² + C`.
 pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
-    const USUAL: [&str; 8] = ["C", "K", "c", "k", "C_{1}", "C_{0}", "const", "constant"];
     let own = |expr: &Expr| -> Option<String> {
         let Expr::Sum(items) = expr else {
             return None;
         };
         let named = items.iter().find_map(|item| match item {
-            Expr::Symbol(name) if USUAL.contains(&&**name) => Some(name.to_string()),
+            Expr::Symbol(name) if CONSTANTS.contains(&&**name) => Some(name.to_string()),
             _ => None,
         })?;
         let mentions = |item: &&Expr| item.any(&|part| matches!(part, Expr::Symbol(name) if **name == *named));

@@ -343,6 +343,20 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     let Some(name) = variable(a).or_else(|| variable(b)) else {
         return Ok(None);
     };
+    // What is constant is a number or has a constant's name.
+    let stranger = |expr: &Expr, other: &Expr| {
+        expr.any(&|part| match part {
+            Expr::Symbol(own) => {
+                **own != *name
+                    && !super::rename::CONSTANTS.contains(&&**own)
+                    && !other.any(&|part| matches!(part, Expr::Symbol(known) if known == own))
+            }
+            _ => false,
+        })
+    };
+    if stranger(a, b) || stranger(b, a) {
+        return Ok(Some(false));
+    }
     let (Some(a), Some(b)) = (derivative(a, name), derivative(b, name)) else {
         return Ok(None);
     };
@@ -366,8 +380,9 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
         let Ok(difference) = left.sub(&right, approach::PREC) else {
             continue;
         };
-        let size = left.magnitude().max(right.magnitude()).max(0);
-        if !difference.contains_zero() || difference.magnitude() > size - approach::AGREED_BITS + 8 {
+        // Against 0 the doubt is that of the terms that cancel.
+        let size = if left.is_zero() || right.is_zero() { 0 } else { left.magnitude().max(right.magnitude()) };
+        if !difference.contains_zero() || difference.magnitude() > size.saturating_sub(approach::AGREED_BITS - 8) {
             break;
         }
         agreed += 1;

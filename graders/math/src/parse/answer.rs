@@ -20,6 +20,21 @@ pub(crate) enum Join {
     Semicolon,
     And,
     Or,
+    /// `∧`
+    Wedge,
+    /// `∨`
+    Vee,
+}
+
+impl Join {
+    /// The word for a sign of logic.
+    pub(crate) fn spoken(self) -> Self {
+        match self {
+            Self::Wedge => Self::And,
+            Self::Vee => Self::Or,
+            other => other,
+        }
+    }
 }
 
 /// Most conditions read before a statement, as in `\forall x > 0, \exists y, …`.
@@ -42,6 +57,9 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     // A quotation mark at the end may be inches or seconds.
     if let Some(whole) = quantity::whole(untrimmed, source) {
         return Some(whole);
+    }
+    if let Some(parts) = labelled_parts(tokens, source) {
+        return Some(parts);
     }
     let (pieces, joins) = split(tokens);
     // `\forall x > 0, 3^x \ge x^2`: the condition stands first.
@@ -81,6 +99,42 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
     joined(items, &joins)
 }
 
+/// `(a) 5 (b) 6`: the answers to the parts of a question, each under its label.
+fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
+    const ORDERS: [[&str; 6]; 4] = [
+        ["a", "b", "c", "d", "e", "f"],
+        ["A", "B", "C", "D", "E", "F"],
+        ["i", "ii", "iii", "iv", "v", "vi"],
+        ["1", "2", "3", "4", "5", "6"],
+    ];
+    let label = |at: usize| match (tokens.kind(at)?, tokens.kind(at + 1)?, tokens.kind(at + 2)?) {
+        (
+            Kind::Open(Shape::End(End::Round)),
+            Kind::Word(name) | Kind::Styled(name) | Kind::Number { text: name, point: None },
+            Kind::Close(Shape::End(End::Round)),
+        ) => Some(name),
+        _ => None,
+    };
+    let first = label(0)?;
+    let order = ORDERS.iter().find(|order| order.first() == Some(&first))?;
+    let mut starts = vec![0];
+    for at in 3..tokens.run().len() {
+        if order.get(starts.len()).is_some_and(|next| label(at) == Some(next)) && tokens.skip(at).spaced() {
+            starts.push(at);
+        }
+    }
+    if starts.len() < 2 {
+        return None;
+    }
+    let ends = starts.iter().skip(1).copied().chain([tokens.run().len()]);
+    let parts = starts.iter().zip(ends).zip(order).map(|((start, end), name)| {
+        let piece = trimmed(nom::Input::take(&tokens.skip(start + 3), end.checked_sub(start + 3)?));
+        let value = element(piece, source)?;
+        Some(Expr::Chain(vec![Expr::symbol(&format!("({name})")), value], vec![Relation::Equal]))
+    });
+    Some(Expr::List(parts.collect::<Option<_>>()?))
+}
+
 /// Without separators, stops and layout at either end.
 pub(crate) fn trimmed<'t, 'a>(tokens: Tokens<'t, 'a>) -> Tokens<'t, 'a> {
     let noise = |kind: Option<Kind<'_>>| {
@@ -110,8 +164,8 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
     let word = match token.kind {
         Kind::Comma => return Some(Join::Comma),
         Kind::Semicolon | Kind::Newline => return Some(Join::Semicolon),
-        Kind::Command("and") => return Some(Join::And),
-        Kind::Command("or") => return Some(Join::Or),
+        Kind::Command("and") => return Some(Join::Wedge),
+        Kind::Command("or") => return Some(Join::Vee),
         Kind::Word(word) | Kind::Text(word) => word,
         _ => return None,
     };
@@ -161,7 +215,7 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
         at += 1;
         // `1, and 2` has one separator.
         while let Some(more) = run.get(at).and_then(connective) {
-            if matches!(more, Join::And | Join::Or) {
+            if !matches!(more, Join::Comma | Join::Semicolon) {
                 join = more;
             }
             at += 1;

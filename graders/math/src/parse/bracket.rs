@@ -204,7 +204,7 @@ fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
         }
         let (after, next) = statement(rest)?;
         rest = after;
-        if join == Join::Or {
+        if join.spoken() == Join::Or {
             ways.push(vec![next]);
         } else if let Some(way) = ways.last_mut() {
             way.push(next);

@@ -5,6 +5,17 @@ use crate::tree::{End, Expr, Function, Relation, SetOp};
 
 /// Pieces as one answer.
 pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
+    // Between statements the signs of logic are words; between anything else they make one formula.
+    if joins.iter().any(|join| matches!(join, Join::Wedge | Join::Vee)) {
+        if !items.iter().all(|item| matches!(item, Expr::Chain(..))) {
+            let sign = joins.first().copied();
+            let name = if sign == Some(Join::Wedge) { "and" } else { "or" };
+            let one = joins.iter().all(|join| Some(*join) == sign);
+            return one.then(|| Expr::Apply(name.into(), items));
+        }
+        let words: Vec<Join> = joins.iter().map(|join| join.spoken()).collect();
+        return joined(items, &words);
+    }
     if items.len() == 1 {
         return items.pop();
     }

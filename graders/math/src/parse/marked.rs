@@ -71,9 +71,15 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if about_others {
         return Some(Expr::Choice(letter, rest.text(source).trim().into()));
     }
-    let joins = rest.run().iter().any(|token| matches!(connective(token), Some(Join::And | Join::Or)));
+    let joins = rest
+        .run()
+        .iter()
+        .any(|token| matches!(connective(token), Some(Join::And | Join::Or | Join::Wedge | Join::Vee)));
     let offers = is_letter(rest.first()).is_some() && marks(rest.kind(1))
-        || rest.run().first().is_some_and(|token| matches!(connective(token), Some(Join::And | Join::Or)))
+        || rest
+            .run()
+            .first()
+            .is_some_and(|token| matches!(connective(token), Some(Join::And | Join::Or | Join::Wedge | Join::Vee)))
         || joins && is_letter(rest.run().last().map(|token| token.kind)).is_some()
         || rest.run().windows(2).any(|two| match two {
             [letter, mark] => {

@@ -66,6 +66,9 @@ pub const MAX_TEXT: usize = 400_000;
 /// Longest run of circled numbers read, in bytes.
 const MAX_CIRCLED: usize = 200;
 
+/// Most wide blanks of one text that may separate statements.
+const MAX_QUADS: usize = 100;
+
 /// Most tokens parsed, redundant brackets not counted. A number of 200,000 digits is one token; 32,768 tokens take 12 ms.
 const MAX_TOKENS: usize = 1 << 15;
 
@@ -185,8 +188,13 @@ fn has_decimal_comma(text: &str) -> bool {
 
 /// Wide blanks as commas where they stand between two statements, as in `x = 1 \quad y = 2`; elsewhere they say nothing.
 fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
-    if !tokens.iter().any(|token| token.kind == Kind::Quad) {
+    let quads = tokens.iter().filter(|token| token.kind == Kind::Quad).count();
+    if quads == 0 {
         return tokens;
+    }
+    // Each may look at all that stands before it.
+    if quads > MAX_QUADS {
+        return tokens.into_iter().filter(|token| token.kind != Kind::Quad).collect();
     }
     let states = |run: &[Token<'_>]| run.iter().any(|token| matches!(token.kind, Kind::Relation(_)));
     let ends = |token: &Token<'_>| matches!(token.kind, Kind::Quad | Kind::Comma | Kind::Semicolon | Kind::Newline);

@@ -105,9 +105,8 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
         "supset" | "supseteq" | "supsetneq" => relation(Relation::Superset),
         "ni" | "owns" => relation(Relation::Contains),
         "to" | "rightarrow" | "mapsto" | "longrightarrow" | "longmapsto" => relation(Relation::Maps),
-        "Rightarrow" | "implies" | "Longrightarrow" | "iff" | "Leftrightarrow" | "Longleftrightarrow" => {
-            relation(Relation::Implies)
-        }
+        "Rightarrow" | "implies" | "Longrightarrow" => relation(Relation::Implies),
+        "iff" | "Leftrightarrow" | "Longleftrightarrow" => relation(Relation::Equivalent),
         "perp" | "bot" => relation(Relation::Perpendicular),
         "parallel" => relation(Relation::Parallel),
         "sim" | "simeq" | "backsim" => relation(Relation::Similar),
@@ -328,7 +327,8 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
         '∉' => Kind::Relation(Relation::NotIn),
         '⊂' | '⊆' => Kind::Relation(Relation::Subset),
         '→' | '↦' => Kind::Relation(Relation::Maps),
-        '⇒' | '⇔' => Kind::Relation(Relation::Implies),
+        '⇒' => Kind::Relation(Relation::Implies),
+        '⇔' => Kind::Relation(Relation::Equivalent),
         '⊥' => Kind::Relation(Relation::Perpendicular),
         '∥' => Kind::Relation(Relation::Parallel),
         '∼' => Kind::Relation(Relation::Similar),

@@ -14,20 +14,18 @@ use crate::tree::{Constant, End, Expr, Name, NamedSet, Relation};
 pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 'a>, Expr) {
     let mut rest = input;
     let mut parts = vec![base];
-    let mut share = 60;
+    let mut least = 1;
+    // One mark for minutes, two for seconds.
     while parts.len() < 3
         && let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1))
     {
-        let Some(value) = literal::number(text, point) else {
+        let marks = if rest.kind(2) == Some(Kind::Prime) { 2 } else { 1 };
+        let Some(value) = literal::number(text, point).filter(|_| marks >= least) else {
             break;
         };
-        parts.push(Expr::quotient(value, Expr::int(share)));
-        share *= 60;
-        rest = rest.skip(2);
-        if rest.first() == Some(Kind::Prime) {
-            rest = rest.skip(1);
-            break;
-        }
+        parts.push(Expr::quotient(value, Expr::int(if marks == 1 { 60 } else { 3_600 })));
+        rest = rest.skip(1 + marks);
+        least = marks + 1;
     }
     let all = if parts.len() == 1 { parts.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(parts) };
     (rest, Expr::Quantity(Box::new(all), "°".into()))

@@ -92,6 +92,7 @@ pub enum Relation {
     Congruent,
     Maps,
     Implies,
+    Equivalent,
     Perpendicular,
     Parallel,
     Similar,

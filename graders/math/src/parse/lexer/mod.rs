@@ -196,7 +196,7 @@ impl<'a> Lexer<'a> {
             '=' if starts("=<") => (Kind::Relation(Relation::LessEqual), 2),
             '=' if starts("==") => (Kind::Relation(Relation::Equal), 2),
             '=' => (Kind::Relation(Relation::Equal), 1),
-            '<' if starts("<=>") => (Kind::Relation(Relation::Implies), 3),
+            '<' if starts("<=>") => (Kind::Relation(Relation::Equivalent), 3),
             '<' if starts("<=") => (Kind::Relation(Relation::LessEqual), 2),
             '<' if starts("<>") => (Kind::Relation(Relation::NotEqual), 2),
             '<' => (Kind::Relation(Relation::Less), 1),
