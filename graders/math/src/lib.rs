@@ -33,7 +33,8 @@
 //! - Words that mean the same but are not the same words, outside a short table (yes and true, no solution, weekdays).
 //! - A gold that states more than the answer needs, unless it is one plain sentence about a name (`Anna wins` for `Anna`).
 //! - Names of up to three letters in another case (`LI` for `Li`), because `CO` is not `Co`.
-//! - Integrals and limits are compared as written, not computed; inequalities are solved only where linear.
+//! - Integrals over integrals, infinite limits and infinite products are compared as written; inequalities are solved only where
+//!   linear.
 //! - Texts in which more than 200 operators stand upon other operators of one operand (`x!!` has one) are not read.
 //! - With `choices`, an option's letter followed by other words than the option's own.
 //! - Labelled values in another order than a bare list's.

@@ -100,7 +100,7 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         return Some(Expr::Word(word.into()));
     }
     let has_words = piece.run().iter().any(|token| match token.kind {
-        Kind::Word(word) => word.chars().count() > 2 || !word.is_ascii(),
+        Kind::Word(word) => word.chars().count() > 2 || !word.is_ascii() || is_function_word(word),
         Kind::Text(_) => true,
         _ => false,
     });
