@@ -98,7 +98,7 @@ pub(super) fn words(value: &Rational) -> u64 {
 /// of both.
 fn cost(a: &Rational, b: &Rational) -> u64 {
     let (a_words, b_words) = (words(a), words(b));
-    let reduced = if a.is_integer() && b.is_integer() { 0 } else { (a_words + b_words).saturating_pow(2) / 3 + 100 };
+    let reduced = if a.is_integer() && b.is_integer() { 0 } else { (a_words + b_words).saturating_pow(2) / 8 + 100 };
     (a_words * b_words).saturating_add(reduced).saturating_add(4)
 }
 
