@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::printed::braced;
 use super::text;
 
 /// Most announcements and wrappings taken off.
@@ -42,18 +43,7 @@ fn wrapping(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     let inner = after.get(open + 1..)?;
-    let mut depth = 1usize;
-    for (at, byte) in inner.bytes().enumerate().take(LONGEST_WRAPPING) {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some((inner.get(..at)?, inner.get(at + 1..)?));
-        }
-    }
-    None
+    braced(inner, LONGEST_WRAPPING)
 }
 
 /// Mathematics, an announcement or a marked option in words' clothing, undressed.

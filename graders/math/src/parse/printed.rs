@@ -158,6 +158,22 @@ fn argument(text: &str) -> Option<(&str, &str)> {
     None
 }
 
+/// What stands in braces that have opened, and what comes after them, at most `longest` bytes on.
+pub(crate) fn braced(inner: &str, longest: usize) -> Option<(&str, &str)> {
+    let mut depth = 1usize;
+    for (at, byte) in inner.bytes().enumerate().take(longest) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((inner.get(..at)?, inner.get(at + 1..)?));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

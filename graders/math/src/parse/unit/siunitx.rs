@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::super::printed;
+
 /// Prefixes and units by their macros.
 const MACROS: &[(&str, &str)] = &[
     ("pico", "p"),
@@ -102,21 +104,12 @@ pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The argument in braces at the start of a text, and what comes after it. No argument of these commands holds braces but of powers.
+/// Longest argument of these commands, in bytes.
+const LONGEST: usize = 200;
+
+/// The argument in braces at the start of a text, and what comes after it.
 fn argument(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix('{')?;
-    let mut depth = 1usize;
-    for (at, byte) in inner.bytes().enumerate().take(200) {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some((inner.get(..at)?, inner.get(at + 1..)?));
-        }
-    }
-    None
+    printed::braced(text.strip_prefix('{')?, LONGEST)
 }
 
 /// `45`, `30;15;30`.
