@@ -46,7 +46,7 @@ start: build ## time from exec to the first answer, and idle memory
 storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
 	python3 tests/load/storm.py "$(CARGO_TARGET_DIR)/debug/assay"
 
-worst: ## time mathematical answers made to be slow; fails when one takes over 50 ms of CPU; ARGS as in `--seed 2`
+worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
 fuzz: ## fuzz the mathematics grader for FOR=600 seconds; TARGET=decide or read; needs `cargo install cargo-fuzz --locked`

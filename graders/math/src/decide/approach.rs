@@ -2,8 +2,8 @@
 //!
 //! Each is computed twice, in two different steps towards it, and has a value only where both agree to [`AGREED_BITS`] beyond its
 //! size. That is no proof, but no two elementary expressions are known to agree so far without being equal. Integrals by
-//! tanh-sinh, exp-sinh and sinh-sinh quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974), sums by
-//! Levin's u-transform ("Development of non-linear transformations for improving convergence of sequences", 1973).
+//! tanh-sinh, exp-sinh and sinh-sinh quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration",
+//! 1974), sums by Levin's u-transform ("Development of non-linear transformations for improving convergence of sequences", 1973).
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,8 @@
 //! Equality of two answers, kind by kind: the kinds of both sides choose the rule, each rule lives in a room of its own.
 //!
 //! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond the size of all numbers in
-//! them; everything else is decided exactly or with an error below `2^-60`. What cannot be decided is not equal.
+//! them, limits, integrals and infinite sums when both sides agree as far as [`approach`] knows them; everything else is decided
+//! exactly or with an error below `2^-60`. What cannot be decided is not equal.
 
 pub(crate) mod approach;
 mod choices;
