@@ -1,0 +1,20 @@
+//! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows no grader and no engine
+//! that runs programs: what a cell does is its [`Handler`].
+//!
+//! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its standard input, one at a time.
+//! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
+//! dies costs one request a second try, and nobody else anything.
+
+mod child;
+mod confine;
+mod error;
+mod frame;
+mod pool;
+mod process;
+pub mod program;
+
+pub use child::{Handler, role, serve};
+pub use confine::{Confinement, confine};
+pub use error::CellError;
+pub use frame::MAX_FRAME;
+pub use pool::{CellOptions, Cells};

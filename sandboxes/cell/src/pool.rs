@@ -1,0 +1,123 @@
+//! The pool of cells: whoever is free answers, whoever dies is replaced.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::CellError;
+use crate::process::{Asked, Cell};
+
+/// How cells are made.
+#[derive(Debug, Clone)]
+pub struct CellOptions {
+    /// A binary that answers the hidden role ([`crate::role`]).
+    pub program: PathBuf,
+    /// What it is told beside the role.
+    pub arguments: Vec<OsString>,
+    /// How many cells there are at most. One for each core: threads of one process contend in page faults, processes do not.
+    pub count: usize,
+}
+
+/// A pool of cells. Cheap to clone: clones share the cells. Starts them when they are first needed.
+#[derive(Clone)]
+pub struct Cells(Arc<Inner>);
+
+struct Inner {
+    options: CellOptions,
+    /// One permit for each cell that may be at work.
+    free: Semaphore,
+    idle: Mutex<Vec<Cell>>,
+}
+
+impl Cells {
+    /// A pool that has not started anything yet.
+    #[must_use]
+    pub fn new(options: CellOptions) -> Self {
+        let count = options.count.max(1);
+        Self(Arc::new(Inner { options, free: Semaphore::new(count), idle: Mutex::new(Vec::new()) }))
+    }
+
+    /// Starts one cell for each that may work at once. Best called before the process takes load.
+    ///
+    /// # Errors
+    /// [`CellError::Start`].
+    pub fn warm(&self) -> Result<(), CellError> {
+        let mut idle = self.idle();
+        while idle.len() < self.0.options.count {
+            idle.push(Cell::start(&self.0.options)?);
+        }
+        Ok(())
+    }
+
+    /// Cells that could take a request now.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.0.free.available_permits()
+    }
+
+    /// Most cells that work at once.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.options.count.max(1)
+    }
+
+    /// Asks a cell and reads its answer. Waits its turn; `patience` counts from when a cell begins. A request whose cell dies
+    /// is given to another cell once.
+    ///
+    /// # Errors
+    /// [`CellError`].
+    pub async fn ask<R: DeserializeOwned>(
+        &self,
+        request: &impl Serialize,
+        patience: Duration,
+    ) -> Result<R, CellError> {
+        let unreadable = |error: postcard::Error| CellError::Message(error.to_string());
+        let request = postcard::to_stdvec(request).map_err(unreadable)?;
+        let _turn = self.turn().await?;
+        let mut first_death = None;
+        loop {
+            let mut cell = self.take()?;
+            match cell.ask(&request, patience).await {
+                Asked::Answered(reply) => {
+                    self.idle().push(cell);
+                    return postcard::from_bytes(&reply).map_err(unreadable);
+                }
+                Asked::Overran { cpu } => return Err(CellError::Overran { patience, cpu }),
+                Asked::Died(how) => {
+                    tracing::warn!(how, "a cell died over a request");
+                    if first_death.replace(()).is_some() {
+                        return Err(CellError::Died(how));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets running requests finish, refuses others, ends all cells.
+    pub async fn stop(&self) {
+        let all = u32::try_from(self.count()).unwrap_or(u32::MAX);
+        // An error means that the pool was stopped before.
+        let everyone = self.0.free.acquire_many(all).await;
+        self.0.free.close();
+        drop(everyone);
+        self.idle().clear();
+    }
+
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, CellError> {
+        self.0.free.acquire().await.map_err(|_| CellError::Stopping)
+    }
+
+    fn take(&self) -> Result<Cell, CellError> {
+        let idle = self.idle().pop();
+        idle.map_or_else(|| Cell::start(&self.0.options), Ok)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Cell>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,11 @@
+"""Keeps the driver's own names: a program that replaces `len` replaces its own."""
+
+import builtins
+
+
+def own_builtins(namespace):
+    """Gives a module a copy of the builtins. Functions defined after this look names up in the copy."""
+    namespace["__builtins__"] = dict(vars(builtins))
+
+
+own_builtins(globals())

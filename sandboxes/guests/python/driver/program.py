@@ -1,0 +1,187 @@
+"""The program's side: compiling it, running it, calling it."""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+import atexit  # noqa: E402
+import builtins  # noqa: E402
+import gc  # noqa: E402
+import marshal  # noqa: E402
+import sys  # noqa: E402
+import types  # noqa: E402
+
+from . import messages, remote, values  # noqa: E402
+
+# Parts a result may have, and bytes its text may have.
+RESULT_ROOM = 5_000_000
+RESULT_BYTES = 64 << 20
+
+# Bytecode as it was read, waiting to be run.
+loaded = []
+
+
+def version(header, blobs):
+    return messages.write({"version": "CPython " + sys.version.split()[0]})
+
+
+def compile_parts(header, blobs):
+    """Texts to code, each on its own: a prelude must not take a leading `from __future__` its place."""
+    codes = []
+    for name, text in zip(header["names"], blobs):
+        try:
+            codes.append(compile(bytes(text), name, "exec", dont_inherit=True))
+        except (SyntaxError, ValueError, MemoryError, RecursionError, UnicodeError) as error:
+            return messages.write({"end": "refused", "message": remote.describe(error)})
+    return messages.write({"end": "compiled"}, marshal.dumps(codes))
+
+
+def load(header, blobs):
+    """Makes the module the program runs in, and reads its code."""
+    module = types.ModuleType(header["module"])
+    module.__builtins__ = builtins
+    sys.modules[header["module"]] = module
+    loaded[:] = [module, marshal.loads(blobs[0])]
+    return messages.write({"end": "finished"})
+
+
+def main(header, blobs):
+    """Runs the program as the interpreter would: to its end, its exit or its exception; then what it left for the end."""
+    module, codes = loaded
+    how = _guarded(lambda: _execute(codes, module.__dict__))
+    if module.__name__ == "__main__":
+        how = _last_words(how, module)
+    else:
+        _flush()
+    return messages.write(how)
+
+
+def _execute(codes, namespace):
+    for code in codes:
+        exec(code, namespace)
+
+
+def _last_words(how, module):
+    """Handlers for the end, finalizers of the program's own objects, and what is still in buffers."""
+    ending = _guarded(atexit._run_exitfuncs)
+    names = [name for code in loaded[1] for name in _names(code)]
+    if "__del__" in names:
+        ending = _worse(ending, _guarded(module.__dict__.clear))
+        ending = _worse(ending, _guarded(gc.collect))
+    return _worse(how, _worse(ending, _guarded(_flush)))
+
+
+def _worse(first, second):
+    return second if first["end"] == "finished" else first
+
+
+def _names(code):
+    yield from code.co_names
+    for constant in code.co_consts:
+        if type(constant) is types.CodeType:
+            yield constant.co_name
+            yield from _names(constant)
+
+
+def _flush():
+    for stream in {id(stream): stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)}.values():
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def _guarded(run):
+    """Runs a piece of the program and says how it ended."""
+    try:
+        run()
+        return {"end": "finished"}
+    except SystemExit as exit:
+        if type(exit.code) is str:
+            _complain(exit.code + "\n")
+        return {"end": "exited", "status": remote.exit_status(exit)}
+    except MemoryError as error:
+        return {"end": "no_memory", "message": _told(error)}
+    except BaseException as error:
+        return {"end": "raised", "message": _told(error)}
+
+
+def _told(error):
+    text = remote.describe(error)
+    _complain(text)
+    return text
+
+
+def _complain(text):
+    try:
+        sys.__stderr__.write(text)
+        sys.__stderr__.flush()
+    except BaseException:
+        # A program may close its own standard error; the message travels by the reply as well.
+        pass
+
+
+def find(module, name):
+    """A global function, else a method of `Solution()`."""
+    if hasattr(module, name):
+        return getattr(module, name)
+    if hasattr(module, "Solution"):
+        solution = module.Solution()
+        if hasattr(solution, name):
+            return getattr(solution, name)
+    raise NameError(f"the program defines neither `{name}` nor `Solution.{name}`")
+
+
+def call(header, blobs):
+    """Calls a function and writes its result down. Awaitable results are awaited."""
+    args, kwargs = messages.loads(blobs[0].decode()), messages.loads(blobs[1].decode())
+    result = []
+
+    def run():
+        value = find(loaded[0], header["function"])(*args, **kwargs)
+        if isinstance(value, types.CoroutineType):
+            import asyncio
+
+            value = asyncio.run(value)
+        result.append(value)
+
+    how = _guarded(run)
+    if how["end"] == "finished":
+        how = _guarded(lambda: result.append(_written(result[0])))
+        if how["end"] == "finished":
+            return messages.write({"end": "returned"} if result[1] else {"end": "too_long"}, result[1])
+    _guarded(_flush)
+    return messages.write(how)
+
+
+def _written(value):
+    """A result as JSON text; empty when it is too long."""
+    try:
+        text = messages.dumps(values.Packer(_opaque, RESULT_ROOM).pack(value)).encode()
+    except values.TooLong:
+        return b""
+    return text if len(text) <= RESULT_BYTES else b""
+
+
+def _opaque(packer, value, depth):
+    """A thing that is no data: the plain value inside, or the name of its class."""
+    inside = packer.plain(value, depth)
+    return {"$": "object", "v": type(value).__qualname__} if inside is None else inside
+
+
+# What the judging instance asks.
+
+peer = remote.Peer("callback", lambda target, method, args: True)
+
+
+def answer_peer(header, blobs):
+    if header["method"] == "names":
+        return messages.write({"changed": [], "value": _globals_of(header["args"])})
+    reply = peer.answer(header, blobs)
+    _guarded(_flush)
+    return reply
+
+
+def _globals_of(names):
+    """Those of the names that the program has, packed."""
+    namespace = loaded[0].__dict__
+    packer = values.Packer(peer.export, RESULT_ROOM)
+    return {name: packer.pack(namespace[name]) for name in names if name in namespace}

@@ -1,0 +1,40 @@
+"""What is done once, before the image is kept: modules imported, caches filled, garbage collected.
+
+Whatever is imported here starts in no time in every instance; the rest of the standard library is imported when it is asked for.
+"""
+
+import gc
+import sys
+
+MODULES = """
+math itertools collections collections.abc heapq bisect functools re json random decimal fractions string datetime typing
+dataclasses copy operator statistics time threading array struct enum abc contextlib textwrap pprint hashlib base64 zlib
+inspect ast dis weakref cmath numbers queue secrets csv difflib graphlib unicodedata pickle calendar io os stat tokenize
+token keyword codecs encodings.idna encodings.ascii encodings.latin_1 encodings.utf_16 warnings reprlib timeit hmac
+traceback types builtins bisect sys atexit concurrent.futures concurrent.futures.thread asyncio unittest unittest.mock
+doctest shlex fnmatch glob pathlib tempfile uuid locale platform
+""".split()
+
+# Programs that fill the caches every program uses: the compiler's, the formatter's, the specializer's.
+SAMPLES = [
+    b"import sys\nprint(sum(map(int, sys.stdin.read().split())))\n",
+    b"n = 3\nfor i in range(n):\n    print(f'{i:>3}', end=' ')\nprint()\n",
+    b"def f(x):\n    return [y * y for y in x if y % 2]\nprint(f(range(9)), {1: 'a'}, {2, 3}, (4.5,))\n",
+    b"class A:\n    def __init__(self, x):\n        self.x = x\n    def __repr__(self):\n        return f'A({self.x})'\nprint(A(1))\n",
+    b"try:\n    raise ValueError('x')\nexcept ValueError as error:\n    pass\n",
+]
+
+
+def up(handle):
+    for name in MODULES:
+        __import__(name)
+    from . import eager, messages
+
+    eager.install()
+    for text in SAMPLES * 8:
+        compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
+        handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
+        handle(messages.write({"op": "main"}))
+    sys.set_int_max_str_digits(4300)
+    gc.collect()
+    gc.freeze()

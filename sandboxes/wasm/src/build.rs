@@ -1,0 +1,157 @@
+//! Making images: an interpreter is started once, its memory is kept as a module, and that module is compiled.
+//!
+//! Nothing of the machine enters: the clock stands still, random numbers come from a fixed seed, there are no files. So the
+//! image has one hash everywhere, and the hash names what graded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_cell::program::Limits;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use wasmtime::{Config, Engine, Module, Store};
+use wasmtime_wizer::Wizer;
+
+use crate::engine::{self, MAX_MEMORY};
+use crate::guest::Guest;
+use crate::image::{Folder, Language};
+use crate::message::Message;
+use crate::state::State;
+use crate::{ImageError, wasi};
+
+/// What is kept beside an image.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Info {
+    /// BLAKE3 of the started image.
+    pub(crate) hash: String,
+    /// Version of the language, as the image says it.
+    pub(crate) version: String,
+    /// BLAKE3 of the interpreter the image was started from.
+    pub(crate) interpreter: String,
+}
+
+/// An image made, or found to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    /// Its hash.
+    pub hash: String,
+    /// Version of the language.
+    pub version: String,
+    /// Whether there was anything to do.
+    pub fresh: bool,
+}
+
+/// Name of an engine's settings: what it compiled fits no other.
+pub(crate) fn engine_name(engine: &Engine) -> String {
+    use std::hash::{Hash, Hasher};
+
+    struct Blake(blake3::Hasher);
+
+    impl Hasher for Blake {
+        fn finish(&self) -> u64 {
+            u64::from_le_bytes(std::array::from_fn(|at| self.0.finalize().as_bytes()[at]))
+        }
+
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+    }
+
+    let mut hasher = Blake(blake3::Hasher::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Makes the image of a language from its interpreter, a reactor of WASI preview 1, unless the folder holds it already.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn build(folder: &Folder, language: &'static Language, interpreter: &Path) -> Result<Built, ImageError> {
+    let engine = engine::engine()?;
+    let broken = |error: wasmtime::Error| ImageError::Broken { language: language.name, reason: format!("{error:#}") };
+    let source = read(interpreter)?;
+    let from = blake3::hash(&source).to_hex().to_string();
+    let known = std::fs::read(folder.info(language)).ok().and_then(|text| serde_json::from_slice::<Info>(&text).ok());
+    let known = known.filter(|info| info.interpreter == from);
+    if let Some(info) = &known
+        && folder.compiled(language, &engine).exists()
+    {
+        return Ok(Built { hash: info.hash.clone(), version: info.version.clone(), fresh: false });
+    }
+    std::fs::create_dir_all(folder.path())
+        .map_err(|error| ImageError::File { path: folder.path().to_owned(), error })?;
+    tracing::info!(language = language.name, "starting the interpreter and keeping its memory");
+    let started = start(&source).map_err(broken)?;
+    tracing::info!(language = language.name, "compiling the image");
+    let compiled = engine.precompile_module(&started).map_err(broken)?;
+    let hash = blake3::hash(&started).to_hex().to_string();
+    let version = version(&engine, &compiled).map_err(broken)?;
+    let info = Info { hash, version, interpreter: from };
+    // Files of an image are replaced whole; the last one makes it valid.
+    write(&folder.started(language), &started)?;
+    write(&folder.compiled(language, &engine), &compiled)?;
+    write(&folder.info(language), json!(info).to_string().as_bytes())?;
+    Ok(Built { hash: info.hash, version: info.version, fresh: true })
+}
+
+/// Starts the interpreter and writes its memory down as a module.
+fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
+    let mut config = Config::new();
+    // Compiled once, run once: quick to compile matters, quick to run does not. Fuel is not counted here.
+    config.cranelift_opt_level(wasmtime::OptLevel::None).wasm_exceptions(true).max_wasm_stack(4 << 20);
+    let engine = Engine::new(&config)?;
+    let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
+    let mut store = Store::new(&engine, State::new(limits, 0, Vec::new()));
+    store.limiter(|state| state);
+    let wizer = {
+        let mut wizer = Wizer::new();
+        wizer.init_func("initialize");
+        wizer
+    };
+    let started = block_on(wizer.run(&mut store, interpreter, async |store, module: &Module| {
+        wasi::linker(module.engine(), module)?.instantiate_async(store, module).await
+    }));
+    started.map_err(|error| {
+        let said = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
+        error.context(format!("the interpreter does not start: {said}"))
+    })
+}
+
+/// Asks the image for the version of its language.
+fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
+    let module = load(engine, compiled)?;
+    let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
+    let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
+    let mut guest = Guest::start(&ready, State::new(limits, 0, Vec::new()))?;
+    let header = [("op".to_owned(), json!("version"))].into_iter().collect();
+    let answer = guest.ask(header, &[]).map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
+    let message = Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
+    Ok(message.text("version").to_owned())
+}
+
+#[expect(unsafe_code, reason = "wasmtime trusts compiled bytes; these were compiled a moment ago")]
+fn load(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Module> {
+    // SAFETY: the bytes come straight from `Engine::precompile_module` of the same engine.
+    unsafe { Module::deserialize(engine, compiled) }
+}
+
+/// Runs a future that never waits: nothing the interpreter may call is asynchronous.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+    std::fs::read(path).map_err(|error| ImageError::File { path: path.to_owned(), error })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
+    let part: PathBuf = path.with_extension(format!("part{}", std::process::id()));
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    written.map_err(|error: io::Error| ImageError::File { path: path.to_owned(), error })
+}

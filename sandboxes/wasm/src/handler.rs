@@ -1,0 +1,263 @@
+//! Requests about programs, answered: compile, run, judge.
+
+use std::sync::mpsc::{Sender, channel};
+
+use assay_cell::Handler;
+use assay_cell::program::{Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
+use serde_json::{Map, Value, json};
+use wasmtime::Engine;
+
+use crate::engine::{self, THREAD_STACK};
+use crate::guest::{Guest, Stopped, end_of};
+use crate::image::{Folder, Image, LANGUAGES, language};
+use crate::judge::{Line, Word, line};
+use crate::message::Message;
+use crate::state::State;
+use crate::ImageError;
+
+/// Work a compiler may do: ten seconds'.
+const COMPILE_WORK: u64 = 10 * assay_cell::program::WORK_PER_SECOND;
+
+/// Bytes a compiler, or a text that judges, may write: both have nothing to say.
+const DRIVER_OUTPUT: u64 = 1 << 20;
+
+/// Least memory a text that judges has, in bytes: the program's limit is not the judge's.
+const JUDGE_MEMORY: u64 = 512 << 20;
+
+/// Runs programs in the images of a folder.
+pub struct Programs {
+    images: Vec<Result<Image, ImageError>>,
+    companion: Companion,
+    _engine: Engine,
+}
+
+impl Programs {
+    /// Maps every image there is. What is missing is told when it is asked for.
+    ///
+    /// # Errors
+    /// [`ImageError::Engine`] when the engine does not work on this machine.
+    pub fn load(folder: &Folder) -> Result<Self, ImageError> {
+        let engine = engine::engine()?;
+        let images = LANGUAGES.iter().map(|language| Image::load(&engine, folder, language)).collect();
+        let companion = Companion::start().map_err(|error| ImageError::Engine(error.to_string()))?;
+        Ok(Self { images, companion, _engine: engine })
+    }
+
+    /// The images that could be mapped.
+    #[must_use]
+    pub fn images(&self) -> Vec<ImageInfo> {
+        self.images.iter().flatten().map(|image| image.info.clone()).collect()
+    }
+
+    /// Answers one request.
+    #[must_use]
+    pub fn reply(&self, request: &Request) -> Reply {
+        let answered = match request {
+            Request::Images => Ok(Reply::Images(self.images())),
+            Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
+            Request::Run(run) => self.run(run).map(Reply::Ran),
+        };
+        answered.unwrap_or_else(Reply::Unable)
+    }
+
+    fn image(&self, name: &str) -> Result<&Image, String> {
+        let at = language(name).and_then(|known| LANGUAGES.iter().position(|language| language == known));
+        match at.and_then(|at| self.images.get(at)) {
+            Some(Ok(image)) => Ok(image),
+            Some(Err(error)) => Err(error.to_string()),
+            None => Err(format!("there is no image of `{name}`")),
+        }
+    }
+
+    fn compile(&self, compile: &Compile) -> Result<Compiled, String> {
+        let image = self.image(&compile.language)?;
+        let limits =
+            Limits { work: COMPILE_WORK, memory_bytes: compile.memory_bytes, output_bytes: DRIVER_OUTPUT };
+        let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
+        guest.begin(limits).map_err(broken)?;
+        let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
+        let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
+        Ok(match guest.ask(header(json!({"op": "compile", "names": names})), &texts) {
+            Ok(answer) => match Message::read(&answer) {
+                Some(message) if message.text("end") == "compiled" => Compiled::Code(message.blob().to_vec()),
+                Some(message) => Compiled::Refused(message.text("message").to_owned()),
+                None => return Err("the compiler answers nonsense".to_owned()),
+            },
+            Err(Stopped::Ended(End::OutOfWork)) => Compiled::Refused("the program takes too long to compile".to_owned()),
+            Err(Stopped::Ended(End::OutOfMemory)) => {
+                Compiled::Refused("the program takes too much memory to compile".to_owned())
+            }
+            Err(Stopped::Ended(End::Raised(message))) => Compiled::Refused(message),
+            Err(other) => return Err(format!("the compiler ended: {other:?}")),
+        })
+    }
+
+    fn run(&self, run: &Run) -> Result<Ran, String> {
+        let image = self.image(&run.language)?;
+        match &run.test {
+            Test::Stdin(input) => {
+                let mut guest = load(image, run, "__main__", input.clone())?;
+                let end = end(guest.ask(header(json!({"op": "main"})), &[]));
+                Ok(ran(&guest, run, end))
+            }
+            Test::Call { function, args, kwargs } => {
+                let mut guest = load(image, run, "solution", Vec::new())?;
+                let ready = end(guest.ask(header(json!({"op": "main"})), &[]));
+                if ready != End::Finished {
+                    return Ok(ran(&guest, run, ready));
+                }
+                let call = header(json!({"op": "call", "function": function}));
+                let end = end(guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]));
+                Ok(ran(&guest, run, end))
+            }
+            Test::Assert { setup, text } => self.judge(image, run, setup, text),
+        }
+    }
+
+    /// Runs the program on the companion's thread and the text that judges it on this one.
+    fn judge(&self, image: &Image, run: &Run, setup: &str, text: &str) -> Result<Ran, String> {
+        let (mine, theirs) = line();
+        let (finished, program_ran) = channel();
+        let program = {
+            let (ready, run) = (image.ready.clone(), run.clone());
+            let info = image.info.clone();
+            move || {
+                // Nobody waits any more when the judge broke; then there is nothing to tell.
+                let _ = finished.send(serve(&Image { info, ready }, &run, &theirs));
+            }
+        };
+        self.companion.run(Box::new(program));
+        // The program says when it is loaded; silence means that it ended before.
+        let verdict = match mine.hear() {
+            Some(Word::Reply(_)) => Some(verdict(image, run, &mine, setup, text)?),
+            _ => None,
+        };
+        drop(mine);
+        let mut ran = program_ran.recv().map_err(|_| "the thread of the program is gone".to_owned())??;
+        if ran.end == End::Finished {
+            ran.end = verdict.unwrap_or_else(|| End::Raised("the program could not be loaded".to_owned()));
+        }
+        Ok(ran)
+    }
+}
+
+/// Judges a program that answers on `line`.
+fn verdict(image: &Image, run: &Run, line: &Line, setup: &str, text: &str) -> Result<End, String> {
+    let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
+    let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
+    let mut judge = start(image, State::new(limits, run.seed, Vec::new()))?;
+    judge.connect(line.clone());
+    judge.begin(limits).map_err(broken)?;
+    let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
+    Ok(match answer {
+        // How the program ended is told by the program's own thread.
+        Err(Stopped::ByPeer) => End::Finished,
+        other => end(other),
+    })
+}
+
+/// The program's side: loads it, then answers what the judge asks until the line is gone.
+fn serve(image: &Image, run: &Run, line: &Line) -> Result<Ran, String> {
+    let mut guest = load(image, run, "solution", Vec::new())?;
+    let mut how = end(guest.ask(header(json!({"op": "main"})), &[]));
+    if how == End::Finished {
+        guest.connect(line.clone());
+        line.say(Word::Reply(Vec::new()));
+        while let Some(Word::Ask(question)) = line.hear() {
+            match guest.ask_bytes(&question) {
+                Ok(answer) => {
+                    line.say(Word::Reply(answer));
+                }
+                Err(stopped) => {
+                    how = end(Err(stopped));
+                    break;
+                }
+            }
+        }
+    }
+    Ok(ran(&guest, run, how))
+}
+
+/// An instance with the program's code in it, its work and its clock about to begin.
+fn load(image: &Image, run: &Run, module: &str, stdin: Vec<u8>) -> Result<Guest, String> {
+    let mut guest = start(image, State::new(run.limits, run.seed, stdin))?;
+    let loaded = guest.ask(header(json!({"op": "load", "module": module})), &[&run.code]);
+    match loaded {
+        Ok(_) => {}
+        Err(Stopped::Ended(End::OutOfMemory)) => {}
+        Err(other) => return Err(format!("compiled code cannot be loaded: {other:?}")),
+    }
+    guest.begin(run.limits).map_err(broken)?;
+    Ok(guest)
+}
+
+fn start(image: &Image, state: State) -> Result<Guest, String> {
+    Guest::start(&image.ready, state).map_err(broken)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
+fn broken(error: wasmtime::Error) -> String {
+    format!("an instance cannot be made: {error:#}")
+}
+
+fn header(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(header) => header,
+        _ => Map::new(),
+    }
+}
+
+fn end(answer: Result<Vec<u8>, Stopped>) -> End {
+    match answer {
+        Ok(answer) => end_of(&answer),
+        Err(Stopped::Ended(end)) => end,
+        Err(Stopped::ByPeer) => End::Finished,
+    }
+}
+
+fn ran(guest: &Guest, run: &Run, end: End) -> Ran {
+    let state = guest.state();
+    let end = match end {
+        // What a program does that is refused memory is for it to say, unless it ends badly.
+        End::Raised(_) | End::OutOfWork if state.memory_refused => End::OutOfMemory,
+        end => end,
+    };
+    Ran {
+        end,
+        stdout: state.stdout.clone(),
+        stderr: state.stderr_tail().to_vec(),
+        work: run.limits.work.saturating_sub(guest.work_left()),
+        memory_bytes: guest.memory_bytes(),
+    }
+}
+
+impl Handler for Programs {
+    fn answer(&mut self, request: &[u8]) -> Vec<u8> {
+        let reply = match postcard::from_bytes(request) {
+            Ok(request) => self.reply(&request),
+            Err(error) => Reply::Unable(format!("the request cannot be read: {error}")),
+        };
+        // Replies are plain data of bounded size: they always serialise.
+        postcard::to_stdvec(&reply).unwrap_or_default()
+    }
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A second thread with a stack as large as the first's, for programs that are judged by another instance.
+struct Companion(Sender<Work>);
+
+impl Companion {
+    fn start() -> std::io::Result<Self> {
+        let (sender, receiver) = channel::<Work>();
+        std::thread::Builder::new().name("assay-program".to_owned()).stack_size(THREAD_STACK).spawn(move || {
+            receiver.into_iter().for_each(|work| work());
+        })?;
+        Ok(Self(sender))
+    }
+
+    fn run(&self, work: Work) {
+        // The thread ends only with this sender.
+        let _ = self.0.send(work);
+    }
+}

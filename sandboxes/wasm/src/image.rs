@@ -1,0 +1,90 @@
+//! Images: the table of languages, the files on disk, and an image loaded.
+
+use std::path::{Path, PathBuf};
+
+use assay_cell::program::ImageInfo;
+use wasmtime::{Engine, InstancePre, Module};
+
+use crate::{ImageError, build, wasi};
+use crate::state::State;
+
+/// A language there may be an image of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Language {
+    /// Its name in tasks.
+    pub name: &'static str,
+}
+
+/// Every language, in the order they are shown.
+pub const LANGUAGES: &[Language] = &[Language { name: "python" }];
+
+/// The language of this name.
+pub(crate) fn language(name: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.name == name)
+}
+
+/// Where images are kept: for each language a started image, `NAME.wasm`, and what the engine made of it, `NAME.ENGINE.cwasm`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The images in this folder. It need not exist.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The started image: an interpreter's memory as a module.
+    pub(crate) fn started(&self, language: &Language) -> PathBuf {
+        self.0.join(format!("{}.wasm", language.name))
+    }
+
+    /// What the image says of itself, as JSON.
+    pub(crate) fn info(&self, language: &Language) -> PathBuf {
+        self.0.join(format!("{}.json", language.name))
+    }
+
+    /// The image compiled for this engine on this machine.
+    pub(crate) fn compiled(&self, language: &Language, engine: &Engine) -> PathBuf {
+        self.0.join(format!("{}.{}.cwasm", language.name, build::engine_name(engine)))
+    }
+}
+
+/// An image in use: mapped from its file, shared by all instances.
+pub(crate) struct Image {
+    pub(crate) info: ImageInfo,
+    pub(crate) ready: InstancePre<State>,
+}
+
+impl Image {
+    /// Maps the image of a language.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub(crate) fn load(engine: &Engine, folder: &Folder, language: &'static Language) -> Result<Self, ImageError> {
+        let broken = |reason: String| ImageError::Broken { language: language.name, reason };
+        let (info, compiled) = (folder.info(language), folder.compiled(language, engine));
+        if !info.exists() || !compiled.exists() {
+            return Err(ImageError::Missing { language: language.name, folder: folder.path().to_owned() });
+        }
+        let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
+        let info: build::Info = serde_json::from_slice(&text).map_err(|error| broken(error.to_string()))?;
+        let module = map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
+        let linker = wasi::linker(engine, &module).map_err(|error| broken(format!("{error:#}")))?;
+        let ready = linker.instantiate_pre(&module).map_err(|error| broken(format!("{error:#}")))?;
+        Ok(Self { info: ImageInfo { language: language.name.to_owned(), hash: info.hash, version: info.version }, ready })
+    }
+}
+
+#[expect(unsafe_code, reason = "wasmtime trusts compiled files; these are made by `build` in a folder only their user may write")]
+fn map(engine: &Engine, file: &Path) -> wasmtime::Result<Module> {
+    // SAFETY: the file was written by `Engine::precompile_module` of this very engine (its name says so) and moved into place
+    // whole; wasmtime checks version and settings of its head. Whoever may write the folder may replace the binary as well.
+    unsafe { Module::deserialize_file(engine, file) }
+}

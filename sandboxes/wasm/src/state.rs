@@ -1,0 +1,105 @@
+//! What the host keeps for one instance: its input and output, its limits, its random numbers, whom it may talk to.
+
+use assay_cell::program::Limits;
+use blake3::OutputReader;
+use wasmtime::{Memory, ResourceLimiter, TypedFunc};
+
+use crate::judge::Line;
+
+/// Most of standard error that is kept, in bytes: the end, where exceptions stand.
+const STDERR_TAIL: usize = 16 << 10;
+
+/// Why the host ended an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error("the program exited with status {0}")]
+    Exit(i32),
+    #[error("the program wrote more than allowed")]
+    Output,
+    #[error("the program under test ended")]
+    Peer,
+}
+
+/// The functions every image exports.
+#[derive(Clone)]
+pub(crate) struct Exports {
+    pub(crate) memory: Memory,
+    pub(crate) allocate: TypedFunc<u32, u32>,
+    pub(crate) handle: TypedFunc<(u32, u32), i32>,
+    pub(crate) reply_pointer: TypedFunc<(), u32>,
+    pub(crate) reply_length: TypedFunc<(), u32>,
+}
+
+/// One instance's share of the host.
+pub(crate) struct State {
+    pub(crate) stdin: Vec<u8>,
+    pub(crate) stdin_read: usize,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    stderr_written: u64,
+    limits: Limits,
+    /// Fuel at which the guest's clock stands at zero.
+    pub(crate) clock_start: u64,
+    pub(crate) random: OutputReader,
+    pub(crate) exports: Option<Exports>,
+    /// Whom the guest reaches by `exchange`.
+    pub(crate) peer: Option<Line>,
+    /// What the peer answered, until the guest has made room for it.
+    pub(crate) answer: Vec<u8>,
+    /// Whether memory beyond the limit was asked for.
+    pub(crate) memory_refused: bool,
+}
+
+impl State {
+    pub(crate) fn new(limits: Limits, seed: u64, stdin: Vec<u8>) -> Self {
+        Self {
+            stdin,
+            stdin_read: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            stderr_written: 0,
+            limits,
+            clock_start: 0,
+            random: blake3::Hasher::new_derive_key("assay guest random numbers").update(&seed.to_le_bytes()).finalize_xof(),
+            exports: None,
+            peer: None,
+            answer: Vec::new(),
+            memory_refused: false,
+        }
+    }
+
+    /// Takes what the guest writes to standard output.
+    pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        let room = self.limits.output_bytes.saturating_sub(self.stdout.len() as u64);
+        let kept = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+        self.stdout.extend_from_slice(&bytes[..kept]);
+        if kept < bytes.len() { Err(Stop::Output) } else { Ok(()) }
+    }
+
+    /// Takes what the guest writes to standard error, and keeps its end.
+    pub(crate) fn write_stderr(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.stderr_written = self.stderr_written.saturating_add(bytes.len() as u64);
+        self.stderr.extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
+        if self.stderr.len() > 2 * STDERR_TAIL {
+            self.stderr.drain(..self.stderr.len() - STDERR_TAIL);
+        }
+        if self.stderr_written > self.limits.output_bytes { Err(Stop::Output) } else { Ok(()) }
+    }
+
+    /// The end of what was written to standard error.
+    pub(crate) fn stderr_tail(&self) -> &[u8] {
+        &self.stderr[self.stderr.len().saturating_sub(STDERR_TAIL)..]
+    }
+}
+
+impl ResourceLimiter for State {
+    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let granted = desired as u64 <= self.limits.memory_bytes;
+        self.memory_refused |= !granted;
+        Ok(granted)
+    }
+
+    fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,297 @@
+//! The little of a system that guests see: standard streams, a clock that counts work, random numbers from a seed, an end.
+//!
+//! There are no files, no environment, no arguments, no sockets: every other call of WASI preview 1 answers `ENOSYS`. Each call
+//! costs work, so that a guest which only calls the host runs out as well.
+
+use assay_cell::program::WORK_PER_SECOND;
+use wasmtime::{Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail};
+
+use crate::judge;
+use crate::state::{State, Stop};
+
+const MODULE: &str = "wasi_snapshot_preview1";
+
+/// Where guests meet the host beside WASI.
+const HOST: &str = "assay";
+
+/// Error numbers of WASI preview 1.
+mod errno {
+    pub(super) const SUCCESS: i32 = 0;
+    pub(super) const BADF: i32 = 8;
+    pub(super) const FAULT: i32 = 21;
+    pub(super) const INVAL: i32 = 28;
+    pub(super) const NOSYS: i32 = 52;
+    pub(super) const SPIPE: i32 = 70;
+}
+
+/// Work of a call to the host, beside a unit a byte moved.
+const CALL_WORK: u64 = 1_000;
+
+/// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time ever enters a guest.
+const EPOCH: u64 = 1_767_225_600_000_000_000;
+
+/// Longest list of buffers or of subscriptions one call may bring.
+const MAX_LIST: u32 = 1_024;
+
+/// Everything guests of `module` may import.
+pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    refuse_everything(&mut linker, module)?;
+    linker.allow_shadowing(true);
+    linker.func_wrap(MODULE, "fd_read", fd_read)?;
+    linker.func_wrap(MODULE, "fd_write", fd_write)?;
+    linker.func_wrap(MODULE, "fd_fdstat_get", fd_fdstat_get)?;
+    linker.func_wrap(MODULE, "fd_filestat_get", fd_filestat_get)?;
+    linker.func_wrap(MODULE, "fd_seek", |_: Caller<'_, State>, fd: i32, _: i64, _: i32, _: i32| stream_or(fd, errno::SPIPE))?;
+    linker.func_wrap(MODULE, "fd_tell", |_: Caller<'_, State>, fd: i32, _: i32| stream_or(fd, errno::SPIPE))?;
+    linker.func_wrap(MODULE, "fd_close", |_: Caller<'_, State>, fd: i32| stream_or(fd, errno::SUCCESS))?;
+    linker.func_wrap(MODULE, "fd_prestat_get", |_: Caller<'_, State>, _: i32, _: i32| errno::BADF)?;
+    linker.func_wrap(MODULE, "environ_sizes_get", no_strings)?;
+    linker.func_wrap(MODULE, "args_sizes_get", no_strings)?;
+    linker.func_wrap(MODULE, "environ_get", |_: Caller<'_, State>, _: i32, _: i32| errno::SUCCESS)?;
+    linker.func_wrap(MODULE, "args_get", |_: Caller<'_, State>, _: i32, _: i32| errno::SUCCESS)?;
+    linker.func_wrap(MODULE, "clock_time_get", clock_time_get)?;
+    linker.func_wrap(MODULE, "clock_res_get", clock_res_get)?;
+    linker.func_wrap(MODULE, "random_get", random_get)?;
+    linker.func_wrap(MODULE, "poll_oneoff", poll_oneoff)?;
+    linker.func_wrap(MODULE, "sched_yield", |_: Caller<'_, State>| errno::SUCCESS)?;
+    linker.func_wrap(MODULE, "proc_exit", |_: Caller<'_, State>, status: i32| -> Result<()> {
+        Err(Stop::Exit(status).into())
+    })?;
+    linker.func_wrap(HOST, "exchange", exchange)?;
+    linker.func_wrap(HOST, "fetch", fetch)?;
+    Ok(linker)
+}
+
+/// Answers `ENOSYS` to every import of WASI; what is offered is defined over it.
+fn refuse_everything(linker: &mut Linker<State>, module: &Module) -> Result<()> {
+    for import in module.imports().filter(|import| import.module() == MODULE) {
+        let ExternType::Func(signature) = import.ty() else { bail!("`{}` of WASI is no function", import.name()) };
+        linker.func_new(MODULE, import.name(), signature, |_, _, results| {
+            results.iter_mut().for_each(|result| *result = Val::I32(errno::NOSYS));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Charges work to the guest; at its end the guest traps as it would in its own code.
+fn charge(caller: &mut Caller<'_, State>, work: u64) -> Result<()> {
+    match caller.get_fuel()?.checked_sub(work) {
+        Some(left) => caller.set_fuel(left),
+        None => {
+            caller.set_fuel(0)?;
+            Err(Trap::OutOfFuel.into())
+        }
+    }
+}
+
+fn memory(caller: &mut Caller<'_, State>) -> Result<Memory> {
+    if let Some(exports) = &caller.data().exports {
+        return Ok(exports.memory);
+    }
+    // Before the exports are known: while the image itself starts.
+    match caller.get_export("memory") {
+        Some(Extern::Memory(memory)) => Ok(memory),
+        _ => bail!("the image exports no memory"),
+    }
+}
+
+/// An address or a length: WebAssembly's integers have no sign.
+fn unsigned(value: i32) -> usize {
+    value.cast_unsigned() as usize
+}
+
+fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
+    let memory = memory(caller)?;
+    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() { errno::SUCCESS } else { errno::FAULT })
+}
+
+/// The buffers of a vectored read or write, as ranges inside the memory; `None` when one lies outside.
+fn buffers(data: &[u8], list: i32, count: i32) -> Option<Vec<std::ops::Range<usize>>> {
+    let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize);
+    (0..unsigned(count))
+        .map(|index| {
+            let at = unsigned(list).checked_add(index * 8)?;
+            let (start, length) = (word(at)?, word(at + 4)?);
+            let range = start..start.checked_add(length)?;
+            (range.end <= data.len()).then_some(range)
+        })
+        .collect()
+}
+
+fn fd_read(mut caller: Caller<'_, State>, fd: i32, list: i32, count: i32, read: i32) -> Result<i32> {
+    charge(&mut caller, CALL_WORK)?;
+    if fd != 0 {
+        return Ok(errno::BADF);
+    }
+    if count.cast_unsigned() > MAX_LIST {
+        return Ok(errno::INVAL);
+    }
+    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
+    let Some(ranges) = buffers(data, list, count) else { return Ok(errno::FAULT) };
+    let mut total = 0;
+    for range in ranges {
+        let left = &state.stdin[state.stdin_read.min(state.stdin.len())..];
+        let length = left.len().min(range.len());
+        data[range.start..range.start + length].copy_from_slice(&left[..length]);
+        state.stdin_read += length;
+        total += length;
+    }
+    charge(&mut caller, total as u64)?;
+    // A read is at most as long as the memory, which 32 bits address.
+    store(&mut caller, read, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
+}
+
+fn fd_write(mut caller: Caller<'_, State>, fd: i32, list: i32, count: i32, written: i32) -> Result<i32> {
+    charge(&mut caller, CALL_WORK)?;
+    if fd != 1 && fd != 2 {
+        return Ok(errno::BADF);
+    }
+    if count.cast_unsigned() > MAX_LIST {
+        return Ok(errno::INVAL);
+    }
+    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
+    let Some(ranges) = buffers(data, list, count) else { return Ok(errno::FAULT) };
+    let mut total = 0usize;
+    for range in ranges {
+        total += range.len();
+        if fd == 1 { state.write_stdout(&data[range])? } else { state.write_stderr(&data[range])? }
+    }
+    charge(&mut caller, total as u64)?;
+    store(&mut caller, written, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
+}
+
+/// Standard streams exist; nothing else does.
+fn stream_or(fd: i32, answer: i32) -> i32 {
+    if (0..=2).contains(&fd) { answer } else { errno::BADF }
+}
+
+/// Streams are of unknown type: not a terminal, not a file, so programs buffer as they do in a pipe.
+fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
+    match stream_or(fd, errno::SUCCESS) {
+        errno::SUCCESS => {
+            let mut stat = [0u8; 24];
+            // Rights: all; which calls work is decided by each call.
+            stat[8..24].fill(0xff);
+            store(&mut caller, at, &stat)
+        }
+        refused => Ok(refused),
+    }
+}
+
+fn fd_filestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
+    match stream_or(fd, errno::SUCCESS) {
+        errno::SUCCESS => store(&mut caller, at, &[0; 64]),
+        refused => Ok(refused),
+    }
+}
+
+fn no_strings(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i32> {
+    store(&mut caller, count, &[0; 4])?;
+    store(&mut caller, bytes, &[0; 4])
+}
+
+/// Nanoseconds since the program began, by work done.
+fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
+    let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
+    let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
+    Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+/// Clock 0 is the wall clock; the others begin at zero with the program.
+fn clock_base(clock: i32) -> u64 {
+    if clock == 0 { EPOCH } else { 0 }
+}
+
+fn clock_time_get(mut caller: Caller<'_, State>, clock: i32, _precision: i64, at: i32) -> Result<i32> {
+    charge(&mut caller, CALL_WORK)?;
+    let now = clock_base(clock).saturating_add(elapsed(&caller)?);
+    store(&mut caller, at, &now.to_le_bytes())
+}
+
+fn clock_res_get(mut caller: Caller<'_, State>, _clock: i32, at: i32) -> Result<i32> {
+    store(&mut caller, at, &1u64.to_le_bytes())
+}
+
+fn random_get(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> {
+    let length = unsigned(length);
+    charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
+    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
+    let range = unsigned(at).checked_add(length).and_then(|end| data.get_mut(unsigned(at)..end));
+    Ok(range.map_or(errno::FAULT, |range| {
+        state.random.fill(range);
+        errno::SUCCESS
+    }))
+}
+
+/// Sleeping costs the work of the time slept; streams are always ready. Layouts are those of `subscription` (48 bytes) and
+/// `event` (32 bytes) in WASI preview 1.
+fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, count: i32, ready: i32) -> Result<i32> {
+    charge(&mut caller, CALL_WORK)?;
+    if count == 0 || count.cast_unsigned() > MAX_LIST {
+        return Ok(errno::INVAL);
+    }
+    let elapsed = elapsed(&caller)?;
+    let memory = memory(&mut caller)?;
+    let (mut streams, mut sleep, mut waking) = (Vec::new(), u64::MAX, None);
+    for index in 0..unsigned(count) {
+        let mut subscription = [0u8; 48];
+        if memory.read(&caller, unsigned(subscriptions) + index * 48, &mut subscription).is_err() {
+            return Ok(errno::FAULT);
+        }
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|offset| subscription[at + offset]));
+        let (user, kind) = (number(0), subscription[8]);
+        if kind == 0 {
+            let clock = i32::from_le_bytes(std::array::from_fn(|offset| subscription[16 + offset]));
+            let (timeout, absolute) = (number(24), subscription[40] & 1 == 1);
+            let now = clock_base(clock).saturating_add(elapsed);
+            let wait = if absolute { timeout.saturating_sub(now) } else { timeout };
+            if wait < sleep {
+                (sleep, waking) = (wait, Some(user));
+            }
+        } else {
+            streams.push((user, kind));
+        }
+    }
+    let happened = if streams.is_empty() {
+        let work = u128::from(sleep) * u128::from(WORK_PER_SECOND) / 1_000_000_000;
+        charge(&mut caller, u64::try_from(work).unwrap_or(u64::MAX))?;
+        waking.map(|user| (user, 0)).into_iter().collect()
+    } else {
+        streams
+    };
+    for (index, (user, kind)) in happened.iter().enumerate() {
+        let mut event = [0u8; 32];
+        event[..8].copy_from_slice(&user.to_le_bytes());
+        event[10] = *kind;
+        let at = unsigned(events).saturating_add(index * 32);
+        if memory.write(&mut caller, at, &event).is_err() {
+            return Ok(errno::FAULT);
+        }
+    }
+    store(&mut caller, ready, &u32::try_from(happened.len()).unwrap_or(u32::MAX).to_le_bytes())
+}
+
+/// Takes a message to the guest's peer and keeps the answer; gives the answer's length.
+fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> {
+    let length = unsigned(length);
+    charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
+    let memory = memory(&mut caller)?;
+    let end = unsigned(at).saturating_add(length);
+    let Some(message) = memory.data(&caller).get(unsigned(at)..end).map(<[u8]>::to_vec) else {
+        bail!("the guest sends what lies outside its memory");
+    };
+    let Some(peer) = caller.data().peer.clone() else { bail!("the guest has nobody to talk to") };
+    let answer = judge::converse(&peer, &mut caller, message)?;
+    charge(&mut caller, answer.len() as u64)?;
+    let length = i32::try_from(answer.len())?;
+    caller.data_mut().answer = answer;
+    Ok(length)
+}
+
+/// Copies the answer of the last exchange to where the guest made room.
+fn fetch(mut caller: Caller<'_, State>, at: i32) -> Result<i32> {
+    let answer = std::mem::take(&mut caller.data_mut().answer);
+    store(&mut caller, at, &answer)
+}
