@@ -4,23 +4,27 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
 
 CARGO ?= cargo
+BINARY = $(CARGO_TARGET_DIR)/debug/assay
 ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build test fmt clippy docs unit load crash start storm worst fuzz
+.PHONY: help serve build images test fmt clippy docs unit load crash start storm worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-serve: ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
+serve: images ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
 build: ## build the binary and say where it is
 	$(CARGO) build --locked --package assay --bin assay
-	@echo "$(CARGO_TARGET_DIR)/debug/assay"
+	@echo "$(BINARY)"
 
-test: fmt clippy docs unit ## everything CI runs
+images: build ## build the images programs run in, unless they are there
+	"$(BINARY)" images --build python --interpreter "$$(python3 sandboxes/guests/python/build.py)"
+
+test: fmt clippy docs images unit ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -41,10 +45,10 @@ crash: ## kill -9 a loaded server ten times and compare what clients were told w
 	$(CARGO) test --locked --package assay --test crash -- --nocapture
 
 start: build ## time from exec to the first answer, and idle memory
-	python3 tests/load/start.py "$(CARGO_TARGET_DIR)/debug/assay"
+	python3 tests/load/start.py "$(BINARY)"
 
 storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
-	python3 tests/load/storm.py "$(CARGO_TARGET_DIR)/debug/assay"
+	python3 tests/load/storm.py "$(BINARY)"
 
 worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)

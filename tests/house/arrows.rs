@@ -7,6 +7,8 @@ use cargo_metadata::MetadataCommand;
 /// Who may depend on whom. Graders share the row `grader`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-core", &[]),
+    ("assay-cell", &[]),
+    ("assay-wasm", &["assay-cell"]),
     ("grader", &["assay-core", "assay-cell"]),
     ("assay-correction", &["assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_core::{Completion, Item, Meta, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
-use assay_node::{Config, Node};
+use assay_node::Node;
 use serde_json::Value;
 
 fn cases_of(grader: &str) -> PathBuf {
@@ -13,9 +13,7 @@ fn cases_of(grader: &str) -> PathBuf {
 
 #[tokio::test]
 async fn every_grader_has_cases_and_holds_them() {
-    let mut config = Config::default();
-    config.store.database = String::new();
-    let node = Node::start(config).await.unwrap();
+    let node = Node::start(assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-cell"))).unwrap()).await.unwrap();
     for grader in node.engine().graders().iter() {
         let file = cases_of(grader.spec().name);
         let text = std::fs::read_to_string(&file)
@@ -51,7 +49,7 @@ async fn hold(engine: &Engine, cases: &[Value]) {
 
 #[test]
 fn every_spec_keeps_its_word() {
-    for grader in assay_node::graders::graders().iter() {
+    for grader in crate::graders().iter() {
         let spec = grader.spec();
         let schema: Value = serde_json::from_str(spec.task_schema).unwrap();
         assert_eq!(schema["properties"]["type"]["const"], spec.name, "the schema of `{}` names it", spec.name);

@@ -11,7 +11,7 @@ fn document(name: &str) -> String {
 
 #[test]
 fn the_openapi_document_is_reviewed() {
-    insta::assert_json_snapshot!(assay_api::document(&assay_node::graders::graders()));
+    insta::assert_json_snapshot!(assay_api::document(&crate::graders()));
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn every_error_code_is_explained() {
 #[test]
 fn every_verdict_is_explained() {
     let graders = document("docs/GRADERS.md");
-    for grader in assay_node::graders::graders().iter() {
+    for grader in crate::graders().iter() {
         for verdict in grader.spec().verdicts {
             assert!(graders.contains(&format!("`{}`", verdict.verdict)), "docs/GRADERS.md: `{}`", verdict.verdict);
         }

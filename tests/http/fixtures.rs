@@ -1,10 +1,11 @@
 //! A node in memory with a grader that panics beside the real ones, and calls to it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
 use assay_core::{
-    Checked, Grader, GraderTable, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict,
+    Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict,
     VerdictSpec,
 };
 use assay_node::{Config, Node};
@@ -93,12 +94,10 @@ pub(crate) async fn service() -> Service {
 
 pub(crate) async fn service_with(change: impl FnOnce(&mut Config)) -> Service {
     let folder = tempfile::tempdir().unwrap();
-    let mut config = Config::default();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-cell"))).unwrap();
     config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
     change(&mut config);
-    let graders = assay_node::graders::graders();
-    let graders = graders.iter().cloned().chain([Arc::new(Panicking) as Arc<dyn Grader>]);
-    let node = Node::with_graders(config, GraderTable::new(graders.collect())).await.unwrap();
+    let node = Node::with_graders(config, vec![Arc::new(Panicking)]).await.unwrap();
     Service { router: assay_api::router(node.api().unwrap()), node, _folder: folder }
 }
 

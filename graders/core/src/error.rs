@@ -83,6 +83,8 @@ error_codes! {
     GraderPanicked = "grader_panicked", 200;
     /// The grader's image or feature is missing.
     GraderUnavailable = "grader_unavailable", 200;
+    /// A sandbox gave no answer, twice.
+    SandboxFailed = "sandbox_failed", 200;
     /// The batch was cancelled before this item was graded.
     Cancelled = "cancelled", 200;
 }

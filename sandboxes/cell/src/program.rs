@@ -122,6 +122,8 @@ pub enum End {
     Returned(String),
     /// The text was judged and did not hold.
     Refuted(String),
+    /// The text that judges cannot be run at all: the task is at fault.
+    Unjudgeable(String),
     /// All work was used up.
     OutOfWork,
     /// Memory was asked for beyond the limit, and the program did not end well.

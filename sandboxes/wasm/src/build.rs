@@ -17,7 +17,7 @@ use crate::guest::Guest;
 use crate::image::{Folder, Language};
 use crate::message::Message;
 use crate::state::State;
-use crate::{ImageError, wasi};
+use crate::{ImageError, trusted, wasi};
 
 /// What is kept beside an image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
 
 /// Asks the image for the version of its language.
 fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
-    let module = load(engine, compiled)?;
+    let module = trusted::load(engine, compiled)?;
     let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
     let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
     let mut guest = Guest::start(&ready, State::new(limits, 0, Vec::new()))?;
@@ -127,12 +127,6 @@ fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
     let answer = guest.ask(header, &[]).map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
     let message = Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
     Ok(message.text("version").to_owned())
-}
-
-#[expect(unsafe_code, reason = "wasmtime trusts compiled bytes; these were compiled a moment ago")]
-fn load(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Module> {
-    // SAFETY: the bytes come straight from `Engine::precompile_module` of the same engine.
-    unsafe { Module::deserialize(engine, compiled) }
 }
 
 /// Runs a future that never waits: nothing the interpreter may call is asynchronous.

@@ -22,6 +22,9 @@ pub enum ImageError {
         /// Where it was looked for.
         folder: PathBuf,
     },
+    /// There is no such language.
+    #[error("there is no image of `{0}`; there are those `assay images` lists, or `python`")]
+    Unknown(String),
     /// The engine refuses it.
     #[error("the image of `{language}` does not work: {reason}; build it again with `make images`")]
     Broken {

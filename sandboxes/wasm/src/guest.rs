@@ -140,6 +140,7 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
         }
         "returned" => End::Returned(String::from_utf8_lossy(message.blob()).into_owned()),
         "refuted" => End::Refuted(text()),
+        "unjudgeable" => End::Unjudgeable(text()),
         "too_long" => End::OutOfOutput,
         "no_memory" => End::OutOfMemory,
         _ => End::Raised(text()),

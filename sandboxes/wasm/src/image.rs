@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use assay_cell::program::ImageInfo;
 use wasmtime::{Engine, InstancePre, Module};
 
-use crate::{ImageError, build, wasi};
 use crate::state::State;
+use crate::{ImageError, build, engine, trusted, wasi};
 
 /// A language there may be an image of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,26 @@ impl Folder {
         &self.0
     }
 
+    /// The images that are built and fit this binary. Nothing is mapped.
+    #[must_use]
+    pub fn installed(&self) -> Vec<ImageInfo> {
+        let Ok(engine) = engine::engine() else { return Vec::new() };
+        LANGUAGES.iter().filter_map(|language| self.info_of(&engine, language).ok()).collect()
+    }
+
+    /// What is known of a language's image, when it is built and fits the engine.
+    fn info_of(&self, engine: &Engine, language: &'static Language) -> Result<ImageInfo, ImageError> {
+        let info = self.info(language);
+        if !info.exists() || !self.compiled(language, engine).exists() {
+            return Err(ImageError::Missing { language: language.name, folder: self.0.clone() });
+        }
+        let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
+        let read = serde_json::from_slice(&text);
+        let info: build::Info = read
+            .map_err(|error| ImageError::Broken { language: language.name, reason: error.to_string() })?;
+        Ok(ImageInfo { language: language.name.to_owned(), hash: info.hash, version: info.version })
+    }
+
     /// The started image: an interpreter's memory as a module.
     pub(crate) fn started(&self, language: &Language) -> PathBuf {
         self.0.join(format!("{}.wasm", language.name))
@@ -69,22 +89,11 @@ impl Image {
     /// [`ImageError`].
     pub(crate) fn load(engine: &Engine, folder: &Folder, language: &'static Language) -> Result<Self, ImageError> {
         let broken = |reason: String| ImageError::Broken { language: language.name, reason };
-        let (info, compiled) = (folder.info(language), folder.compiled(language, engine));
-        if !info.exists() || !compiled.exists() {
-            return Err(ImageError::Missing { language: language.name, folder: folder.path().to_owned() });
-        }
-        let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
-        let info: build::Info = serde_json::from_slice(&text).map_err(|error| broken(error.to_string()))?;
-        let module = map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
+        let info = folder.info_of(engine, language)?;
+        let compiled = folder.compiled(language, engine);
+        let module = trusted::map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
         let linker = wasi::linker(engine, &module).map_err(|error| broken(format!("{error:#}")))?;
         let ready = linker.instantiate_pre(&module).map_err(|error| broken(format!("{error:#}")))?;
-        Ok(Self { info: ImageInfo { language: language.name.to_owned(), hash: info.hash, version: info.version }, ready })
+        Ok(Self { info, ready })
     }
-}
-
-#[expect(unsafe_code, reason = "wasmtime trusts compiled files; these are made by `build` in a folder only their user may write")]
-fn map(engine: &Engine, file: &Path) -> wasmtime::Result<Module> {
-    // SAFETY: the file was written by `Engine::precompile_module` of this very engine (its name says so) and moved into place
-    // whole; wasmtime checks version and settings of its head. Whoever may write the folder may replace the binary as well.
-    unsafe { Module::deserialize_file(engine, file) }
 }

@@ -15,6 +15,7 @@ mod image;
 mod judge;
 mod message;
 mod state;
+mod trusted;
 mod wasi;
 
 pub use build::{Built, build};

@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Runs(Runs),
     /// Grade stored items again with this binary and compare
     Replay(Replay),
+    /// List the images programs run in, or build one
+    Images(Images),
     /// Say what is installed and test each grader on itself, with timings
     Doctor(Output),
 }
@@ -76,6 +78,18 @@ pub(crate) struct Output {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Images {
+    /// Build the image of this language from its interpreter, unless it is there
+    #[arg(long, value_name = "LANGUAGE", requires = "interpreter")]
+    pub(crate) build: Option<String>,
+    /// The interpreter: a WebAssembly reactor, as `sandboxes/guests` makes it
+    #[arg(long, value_name = "FILE", requires = "build")]
+    pub(crate) interpreter: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// Where the record is.

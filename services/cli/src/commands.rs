@@ -4,6 +4,7 @@ mod doctor;
 mod grade;
 mod graders;
 mod grades;
+mod images;
 mod record;
 mod replay;
 mod runs;
@@ -23,10 +24,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
     match arguments.command {
         Command::Serve(serve) => serve::run(file, &serve),
         Command::Grade(grade) => grade::run(file, &grade),
-        Command::Graders(output) => graders::run(output),
+        Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Runs(runs) => runs::run(file, &runs),
         Command::Replay(replay) => replay::run(file, &replay),
+        Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),
     }
 }

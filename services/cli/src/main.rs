@@ -13,7 +13,8 @@ use clap::Parser;
 use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
-    exit::code(commands::run(Arguments::parse()))
+    // Before anything else: a cell is this binary in another role.
+    assay_node::sandboxes::answer_role().unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
 }
 
 #[cfg(test)]

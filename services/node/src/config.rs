@@ -27,6 +27,8 @@ pub struct Config {
     pub store: Store,
     /// What bounds grading.
     pub engine: Engine,
+    /// Where untrusted work runs.
+    pub cells: Cells,
     /// What is logged.
     pub log: Log,
 }
@@ -104,6 +106,18 @@ impl Default for Engine {
             outcome_bytes: limits.outcome_bytes,
         }
     }
+}
+
+/// `[cells]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cells {
+    /// Processes that run untrusted work; 0 for one a core.
+    pub count: usize,
+    /// Folder of the images; empty for `assay/images` in the user's cache folder.
+    pub images: PathBuf,
+    /// Binary that cells are started from; empty for this one.
+    pub program: PathBuf,
 }
 
 /// `[log]`
@@ -188,7 +202,8 @@ impl Config {
             None => (Table::new(), "the defaults".to_owned()),
         };
         check(&table, &origin)?;
-        let mut variables: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        let (mut variables, others): (Vec<_>, Vec<_>) =
+            variables.into_iter().partition(|(name, _)| name.starts_with(PREFIX));
         variables.sort();
         for (name, text) in variables {
             let (section, key) = setting_of(&name)?;
@@ -199,7 +214,11 @@ impl Config {
             set(&mut table, section, key, value);
             check(&table, &format!("the flag for `{section}.{key}`"))?;
         }
-        parse(&table).map_err(|message| ConfigError::Invalid { origin, message })
+        let mut config = parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
+        if config.cells.images.as_os_str().is_empty() {
+            config.cells.images = cache_folder(&others).join("assay").join("images");
+        }
+        Ok(config)
     }
 
     /// The configuration as a TOML file.
@@ -208,6 +227,14 @@ impl Config {
         // Tables of numbers, booleans and texts always serialise.
         toml::to_string(self).unwrap_or_default()
     }
+}
+
+/// Where the user's programs keep what can be made again.
+fn cache_folder(variables: &[(String, String)]) -> PathBuf {
+    let named = |wanted: &str| variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
+    let cache = named("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
+    let home = || named("HOME").map(|(_, path)| Path::new(path).join(".cache"));
+    cache.or_else(home).unwrap_or_else(std::env::temp_dir)
 }
 
 fn read(path: &Path) -> Result<Table, ConfigError> {
@@ -294,7 +321,10 @@ mod tests {
     #[test]
     fn the_printed_configuration_reads_back() {
         let config = Config::default();
-        assert_eq!(load(&config.to_toml(), &[], Vec::new()).unwrap(), config);
+        let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
+        assert!(read.cells.images.ends_with("assay/images"), "an empty folder is the user's cache");
+        read.cells.images = PathBuf::new();
+        assert_eq!(read, config);
     }
 
     #[test]

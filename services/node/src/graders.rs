@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_code::{CodeGrader, Programs};
 use assay_core::GraderTable;
 use assay_math::MathGrader;
 
 /// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file and a line here.
 #[must_use]
-pub fn graders() -> GraderTable {
-    GraderTable::new(vec![Arc::new(MathGrader)])
+pub fn graders(programs: Programs) -> GraderTable {
+    GraderTable::new(vec![Arc::new(MathGrader), Arc::new(CodeGrader::new(programs))])
 }

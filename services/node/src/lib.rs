@@ -5,6 +5,7 @@ pub mod config;
 pub mod graders;
 mod node;
 pub mod observe;
+pub mod sandboxes;
 
 pub use config::{Config, ConfigError};
 pub use node::{Node, NodeError};

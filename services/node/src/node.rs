@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::store::Store;
-use assay_core::{Clock, GraderTable, Ids, SystemClock};
+use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Limits};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use tokio::net::TcpListener;
 
+use crate::sandboxes::Sandboxes;
 use crate::{Config, graders, observe};
 
 /// The node cannot start or serve.
@@ -22,6 +23,9 @@ pub enum NodeError {
     /// The system refuses threads.
     #[error("cannot start the worker threads: {0}")]
     Workers(std::io::Error),
+    /// This binary cannot be found, which cells are started from.
+    #[error("cannot find the binary that cells are started from: {0}; name it in `cells.program`")]
+    Cells(std::io::Error),
     /// The address cannot be listened on.
     #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
     Listen {
@@ -39,6 +43,7 @@ pub enum NodeError {
 pub struct Node {
     engine: Engine,
     config: Config,
+    sandboxes: Sandboxes,
 }
 
 impl Node {
@@ -47,14 +52,17 @@ impl Node {
     /// # Errors
     /// [`NodeError`] when the record cannot be opened or threads not be started.
     pub async fn start(config: Config) -> Result<Self, NodeError> {
-        Self::with_graders(config, graders::graders()).await
+        Self::with_graders(config, Vec::new()).await
     }
 
-    /// Starts a node with other graders; tests plant a panicking one.
+    /// Starts a node with graders beside those of this binary; tests plant a panicking one.
     ///
     /// # Errors
     /// As [`Node::start`].
-    pub async fn with_graders(config: Config, graders: GraderTable) -> Result<Self, NodeError> {
+    pub async fn with_graders(config: Config, others: Vec<Arc<dyn Grader>>) -> Result<Self, NodeError> {
+        let sandboxes = Sandboxes::open(&config.cells).map_err(NodeError::Cells)?;
+        let graders = graders::graders(sandboxes.programs.clone());
+        let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store = open_store(&config, &clock).await?;
         let defaults = Limits::default();
@@ -69,7 +77,7 @@ impl Node {
         };
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
-        Ok(Self { engine, config })
+        Ok(Self { engine, config, sandboxes })
     }
 
     /// The engine.
@@ -108,6 +116,10 @@ impl Node {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
+        // Before load comes; what cannot be started is told by the items that need it.
+        if let Err(error) = self.sandboxes.warm() {
+            tracing::warn!(%error, "cells cannot be started");
+        }
         let patience = Duration::from_secs(self.config.server.shutdown_seconds);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
@@ -118,6 +130,7 @@ impl Node {
         // The sender is dropped only with the serving task, which then has nothing more to serve.
         let _ = stopped.await;
         self.engine.shut_down(patience).await;
+        self.sandboxes.cells.stop().await;
         // Connections that idle are closed by the server; one that hangs is not waited for without end.
         if tokio::time::timeout(patience, &mut serving).await.is_err() {
             serving.abort();
@@ -128,6 +141,7 @@ impl Node {
     /// Finishes what runs and closes the record, for nodes that do not serve.
     pub async fn stop(self) {
         self.engine.shut_down(Duration::from_secs(self.config.server.shutdown_seconds)).await;
+        self.sandboxes.cells.stop().await;
     }
 }
 

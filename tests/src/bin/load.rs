@@ -3,7 +3,8 @@
 //!
 //! Client, service and workers share the cores of the machine. Outcomes are not cached, so that each item is graded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use anyhow::{Context, ensure};
 use assay_api::{batch, render};
 use assay_core::{Clock, SystemClock};
 use assay_engine::{Batch, Mode};
-use assay_node::{Config, Node};
+use assay_node::Node;
 use assay_tests::rollouts;
 use assay_wire::DecodeLimits;
 use clap::Parser;
@@ -41,9 +42,13 @@ struct Arguments {
     folder: Option<PathBuf>,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
+    if let Some(code) = assay_node::sandboxes::answer_role() {
+        return Ok(code);
+    }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(arguments))
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(arguments))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -94,7 +99,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 async fn node(database: String) -> anyhow::Result<Node> {
-    let mut config = Config::default();
+    let mut config = assay_tests::config(Path::new(""))?;
     config.store.database = database;
     config.engine.outcome_bytes = 0;
     config.server.listen = ([127, 0, 0, 1], 0).into();

@@ -50,7 +50,7 @@ def judge(header, blobs):
     try:
         codes = [compile(setup, "setup.py", "exec"), compile(text, "test.py", "exec")]
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        return messages.write({"end": "raised", "message": f"the test is not Python: {remote.describe(error)}"})
+        return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
     module = types.ModuleType("__test__")
     sys.modules["__test__"] = module
     names = Names(__name__="__test__", __builtins__=builtins)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_core::{Clock, Item, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
-use assay_node::{Config, Node};
+use assay_node::{Config, Node, sandboxes};
 use serde::Serialize;
 
 use super::{block_on, configuration};
@@ -24,7 +24,15 @@ struct Report {
     database: String,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
+    images: Vec<Image>,
     graders: Vec<SelfTest>,
+}
+
+#[derive(Serialize)]
+struct Image {
+    language: String,
+    version: String,
+    hash: String,
 }
 
 #[derive(Serialize)]
@@ -48,6 +56,9 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         writeln!(out, "cores {}, worker threads {}", report.cores, report.workers)?;
         writeln!(out, "database {}", report.database)?;
         writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
+        for image in &report.images {
+            writeln!(out, "image of {}: {}, {}", image.language, image.version, image.hash)?;
+        }
         writeln!(out)?;
         let rows: Vec<_> = report
             .graders
@@ -67,6 +78,10 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     // The self-test measures grading: nothing is recorded and nothing is cached.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
+    let images = sandboxes::images(&config.cells)
+        .into_iter()
+        .map(|image| Image { language: image.language, version: image.version, hash: image.hash })
+        .collect();
     let node = Node::start(config).await?;
     let mut graders = Vec::new();
     let mut first_grade_us = None;
@@ -97,7 +112,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     }
     node.stop().await;
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Report { version, cores, workers, database, first_grade_us: first_grade_us.unwrap_or_default(), graders })
+    Ok(Report { version, cores, workers, database, first_grade_us: first_grade_us.unwrap_or_default(), images, graders })
 }
 
 fn micros(span: std::time::Duration) -> u64 {

@@ -1,15 +1,19 @@
 //! `assay graders`: what this binary can grade.
 
 use std::io::Write;
+use std::path::Path;
 
+use assay_node::sandboxes::Sandboxes;
 use assay_wire::grades::{GraderBody, GradersBody};
 
+use super::configuration;
 use crate::arguments::Output;
 use crate::exit::Ended;
 use crate::table;
 
-pub(crate) fn run(output: Output) -> anyhow::Result<Ended> {
-    let graders = assay_node::graders::graders();
+pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
+    let sandboxes = Sandboxes::open(&configuration(file, Vec::new())?.cells)?;
+    let graders = assay_node::graders::graders(sandboxes.programs);
     let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = std::io::stdout().lock();
     if output.json {

@@ -1,0 +1,62 @@
+//! The grader: which tasks it takes, and what is done once for all completions of one.
+
+use std::sync::Arc;
+
+use assay_core::grader::Unprepared;
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+
+use crate::grade::PreparedCode;
+use crate::programs::Programs;
+use crate::spec::SPEC;
+use crate::task::{Checker, CodeTask, LANGUAGES};
+
+/// The grader of `code` tasks.
+pub struct CodeGrader {
+    programs: Programs,
+}
+
+impl CodeGrader {
+    /// A grader that runs programs here.
+    #[must_use]
+    pub fn new(programs: Programs) -> Self {
+        Self { programs }
+    }
+
+    fn missing(&self, language: &str) -> Option<String> {
+        let missing = self.programs.image(language).is_none();
+        missing.then(|| format!("the image of `{language}` is not built; build it with `make images`"))
+    }
+}
+
+impl Grader for CodeGrader {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
+        CodeTask::read(task).map(drop)
+    }
+
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let read = CodeTask::read(task).map_err(|error: TaskError| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+        })?;
+        let checkers = match &read.checker {
+            Checker::Program(program) => Some(program.language.as_str()),
+            Checker::Named(_) => None,
+        };
+        for language in std::iter::once(read.language).chain(checkers) {
+            if let Some(reason) = self.missing(language) {
+                return Err(Unprepared::Failed(Fault::lasting(ErrorCode::GraderUnavailable, reason)));
+            }
+        }
+        // The seed of everything random is the task's: the same program meets the same numbers under every completion.
+        let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
+        Ok(Arc::new(PreparedCode::new(read, seed, self.programs.clone())))
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        let missing: Vec<_> = LANGUAGES.iter().filter_map(|language| self.missing(language)).collect();
+        (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
+    }
+}

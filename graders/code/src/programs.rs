@@ -1,0 +1,187 @@
+//! Programs in cells: compiling and running them, what is kept of it, and what to think of a cell that gave no answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_cell::program::{Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
+use assay_cell::{CellError, Cells};
+use assay_core::{ErrorCode, Fault, Hash};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+/// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the same program.
+const KEPT_BYTES: u64 = 64 << 20;
+
+/// Wall time a cell has, in multiples of the seconds of the limit, before it is killed. A unit of work takes 0.2 to 0.4 ns, so
+/// a run that takes this long stands still or is not given the processor.
+const PATIENCE: f64 = 4.0;
+
+/// Wall time beside that, in seconds: for starting an instance on a machine under load.
+const SLACK: f64 = 10.0;
+
+/// Runs programs in cells. Cheap to clone: clones share cells and what is kept.
+#[derive(Clone)]
+pub struct Programs(Arc<Inner>);
+
+struct Inner {
+    cells: Cells,
+    images: Vec<ImageInfo>,
+    compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
+    runs: Cache<Hash, Arc<Ran>, RanBytes>,
+}
+
+#[derive(Clone)]
+struct CompiledBytes;
+
+impl Weighter<Hash, Arc<Compiled>> for CompiledBytes {
+    fn weight(&self, _: &Hash, compiled: &Arc<Compiled>) -> u64 {
+        match compiled.as_ref() {
+            Compiled::Code(code) => 128 + code.len() as u64,
+            Compiled::Refused(message) => 128 + message.len() as u64,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct RanBytes;
+
+impl Weighter<Hash, Arc<Ran>> for RanBytes {
+    fn weight(&self, _: &Hash, ran: &Arc<Ran>) -> u64 {
+        let text = match &ran.end {
+            End::Raised(text) | End::Returned(text) | End::Refuted(text) => text.len(),
+            _ => 0,
+        };
+        (256 + ran.stdout.len() + ran.stderr.len() + text) as u64
+    }
+}
+
+/// One run, and whether running again would give the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    pub(crate) ran: Arc<Ran>,
+    pub(crate) deterministic: bool,
+}
+
+impl Programs {
+    /// Programs in these cells, which have these images.
+    #[must_use]
+    pub fn new(cells: Cells, images: Vec<ImageInfo>) -> Self {
+        Self(Arc::new(Inner {
+            cells,
+            images,
+            compiled: Cache::with_weighter(1_024, KEPT_BYTES, CompiledBytes),
+            runs: Cache::with_weighter(4_096, KEPT_BYTES, RanBytes),
+        }))
+    }
+
+    /// The image of a language, if there is one.
+    pub(crate) fn image(&self, language: &str) -> Option<&ImageInfo> {
+        self.0.images.iter().find(|image| image.language == language)
+    }
+
+    /// How many tests of one program are best run at once.
+    pub(crate) fn width(&self) -> usize {
+        self.0.cells.free().clamp(1, self.0.cells.count())
+    }
+
+    /// Compiles a program, once for all its runs and for all completions that hold it.
+    pub(crate) async fn compile(&self, compile: Compile) -> Result<Arc<Compiled>, Fault> {
+        let mut parts: Vec<&[u8]> = vec![compile.language.as_bytes()];
+        for part in &compile.parts {
+            parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
+        }
+        let key = Hash::of_parts(&parts);
+        if let Some(compiled) = self.0.compiled.get(&key) {
+            return Ok(compiled);
+        }
+        let compiled = match self.0.cells.ask(&Request::Compile(compile), patience(10.0)).await {
+            Ok(Reply::Compiled(compiled)) => compiled,
+            Ok(other) => return Err(unable(&other)),
+            // Compilers run on work as well: one that takes this long, or dies, does so over this text.
+            Err(CellError::Overran { .. }) => Compiled::Refused("the program takes too long to compile".to_owned()),
+            Err(CellError::Died(how)) if self.healthy().await => {
+                Compiled::Refused(format!("the compiler broke over the program: {how}"))
+            }
+            Err(error) => return Err(fault(&error)),
+        };
+        let compiled = Arc::new(compiled);
+        self.0.compiled.insert(key, Arc::clone(&compiled));
+        Ok(compiled)
+    }
+
+    /// Runs a compiled program on one test.
+    pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Fault> {
+        let key = key(&run);
+        if let Some(ran) = self.0.runs.get(&key) {
+            return Ok(Attempt { ran, deterministic: true });
+        }
+        #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+        let seconds = run.limits.work as f64 / WORK_PER_SECOND as f64;
+        let request = Request::Run(run);
+        let mut overran = false;
+        loop {
+            match self.0.cells.ask(&request, patience(seconds)).await {
+                Ok(Reply::Ran(ran)) => {
+                    let ran = Arc::new(ran);
+                    self.0.runs.insert(key, Arc::clone(&ran));
+                    return Ok(Attempt { ran, deterministic: true });
+                }
+                Ok(other) => return Err(unable(&other)),
+                Err(CellError::Overran { .. }) if !overran => overran = true,
+                // Twice: the program's doing if it had the processor for more than its share, else ours.
+                Err(CellError::Overran { cpu, .. }) if cpu.as_secs_f64() > seconds => {
+                    return Ok(undetermined(End::OutOfWork));
+                }
+                Err(CellError::Died(how)) if self.healthy().await => {
+                    return Ok(undetermined(End::Raised(format!("the sandbox broke over the program: {how}"))));
+                }
+                Err(error) => return Err(fault(&error)),
+            }
+        }
+    }
+
+    /// Whether cells answer at all. A program that kills two cells is to blame only if they do.
+    async fn healthy(&self) -> bool {
+        let asked = self.0.cells.ask::<Reply>(&Request::Images, patience(1.0)).await;
+        matches!(asked, Ok(Reply::Images(_)))
+    }
+}
+
+fn patience(seconds: f64) -> Duration {
+    Duration::from_secs_f64(SLACK + PATIENCE * seconds)
+}
+
+fn undetermined(end: End) -> Attempt {
+    let ran = Ran { end, stdout: Vec::new(), stderr: Vec::new(), work: 0, memory_bytes: 0 };
+    Attempt { ran: Arc::new(ran), deterministic: false }
+}
+
+/// Everything a run depends on. The code names the image that compiled it.
+fn key(run: &Run) -> Hash {
+    let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
+        Test::Stdin(input) => (b"stdin", [input, b"", b""]),
+        Test::Call { function, args, kwargs } => (b"call", [function.as_bytes(), args.as_bytes(), kwargs.as_bytes()]),
+        Test::Assert { setup, text } => (b"assert", [setup.as_bytes(), text.as_bytes(), b""]),
+    };
+    let Limits { work, memory_bytes, output_bytes } = run.limits;
+    let numbers = [work, memory_bytes, output_bytes, run.seed].map(u64::to_le_bytes).concat();
+    Hash::of_parts(&[run.language.as_bytes(), &run.code, kind, parts[0], parts[1], parts[2], &numbers])
+}
+
+fn unable(reply: &Reply) -> Fault {
+    let reason = match reply {
+        Reply::Unable(reason) => reason.clone(),
+        _ => "a cell answered another question".to_owned(),
+    };
+    Fault::lasting(ErrorCode::GraderUnavailable, reason)
+}
+
+fn fault(error: &CellError) -> Fault {
+    match error {
+        CellError::Stopping => Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again"),
+        CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
+        CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
+            Fault::passing(ErrorCode::SandboxFailed, error.to_string())
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The shape of a `code` task as it stands in a request.
+
+use assay_cell::program::{Limits, WORK_PER_SECOND};
+use assay_core::{ErrorCode, Task, TaskError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::json::Json;
+
+/// Most tests of one task.
+const MAX_TESTS: usize = 10_000;
+
+/// Languages a task may name. Which of them a node has an image of is another matter.
+pub(crate) const LANGUAGES: &[&str] = &["python"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    language: String,
+    tests: Vec<Box<RawValue>>,
+    #[serde(default)]
+    checker: RawChecker,
+    #[serde(default)]
+    float_tolerance: Option<f64>,
+    #[serde(default)]
+    limits: RawLimits,
+    #[serde(default)]
+    score: RawScore,
+    #[serde(default)]
+    reference: Option<String>,
+    #[serde(default)]
+    prelude: String,
+    #[serde(default)]
+    test_setup: String,
+    #[serde(default = "yes")]
+    stop_at_first_failure: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StdinTest {
+    stdin: String,
+    stdout: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallTest {
+    call: String,
+    #[serde(default)]
+    args: Option<Box<RawValue>>,
+    #[serde(default)]
+    kwargs: Option<Box<RawValue>>,
+    returns: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssertTest {
+    assert: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawChecker {
+    Named(Named),
+    Program { program: CheckerProgram },
+}
+
+impl Default for RawChecker {
+    fn default() -> Self {
+        Self::Named(Named::Tokens)
+    }
+}
+
+/// A way to compare outputs that this grader has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Named {
+    Tokens,
+    Exact,
+    Lines,
+    UnorderedLines,
+    Json,
+}
+
+/// A checker that itself runs in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckerProgram {
+    pub(crate) language: String,
+    pub(crate) code: String,
+}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawLimits {
+    seconds: f64,
+    memory_mb: u64,
+    output_kb: u64,
+}
+
+impl Default for RawLimits {
+    fn default() -> Self {
+        Self { seconds: 5.0, memory_mb: 256, output_kb: 1_024 }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawScoreName {
+    All,
+    Fraction,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawScore {
+    Named(RawScoreName),
+    Groups { groups: Vec<Vec<usize>> },
+}
+
+impl Default for RawScore {
+    fn default() -> Self {
+        Self::Named(RawScoreName::All)
+    }
+}
+
+/// How tests make a score.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scoring {
+    All,
+    Fraction,
+    Groups(Vec<Vec<usize>>),
+}
+
+/// How outputs are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Checker {
+    Named(Named),
+    Program(CheckerProgram),
+}
+
+/// One test, with what is expected of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Test {
+    Stdin { input: String, expected: String },
+    Call { function: String, args: String, kwargs: String, expected: Json },
+    Assert { text: String },
+}
+
+/// A task read and checked.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeTask {
+    pub(crate) language: &'static str,
+    pub(crate) tests: Vec<Test>,
+    pub(crate) checker: Checker,
+    pub(crate) float_tolerance: Option<f64>,
+    pub(crate) limits: Limits,
+    pub(crate) scoring: Scoring,
+    pub(crate) reference: Option<String>,
+    pub(crate) prelude: String,
+    pub(crate) test_setup: String,
+    pub(crate) stop_at_first_failure: bool,
+}
+
+impl CodeTask {
+    /// Reads a task.
+    ///
+    /// # Errors
+    /// [`TaskError`] with a pointer to the field that has the wrong type or range.
+    pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
+        let body: Body = task.parse()?;
+        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
+        let language = known(&body.language).ok_or_else(|| invalid("/language", unknown(&body.language)))?;
+        if body.tests.is_empty() || body.tests.len() > MAX_TESTS {
+            return Err(invalid("/tests", format!("give 1 to {MAX_TESTS} tests")));
+        }
+        let tests = body.tests.iter().enumerate().map(|(index, raw)| {
+            test(raw).map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
+        });
+        let tests = tests.collect::<Result<Vec<_>, _>>()?;
+        let checker = match body.checker {
+            RawChecker::Named(named) => Checker::Named(named),
+            RawChecker::Program { program } => {
+                known(&program.language)
+                    .ok_or_else(|| invalid("/checker/program/language", unknown(&program.language)))?;
+                Checker::Program(program)
+            }
+        };
+        if body.float_tolerance.is_some_and(|tolerance| !(tolerance.is_finite() && tolerance >= 0.0)) {
+            return Err(invalid("/float_tolerance", "a tolerance is a number of at least 0".to_owned()));
+        }
+        let scoring = match body.score {
+            RawScore::Named(RawScoreName::All) => Scoring::All,
+            RawScore::Named(RawScoreName::Fraction) => Scoring::Fraction,
+            RawScore::Groups { groups } => {
+                let bad = |group: &Vec<usize>| group.is_empty() || group.iter().any(|test| *test >= tests.len());
+                if groups.is_empty() || groups.iter().any(bad) {
+                    let message = format!("a group lists tests by their index, 0 to {}", tests.len() - 1);
+                    return Err(invalid("/score/groups", message));
+                }
+                Scoring::Groups(groups)
+            }
+        };
+        Ok(Self {
+            language,
+            tests,
+            checker,
+            float_tolerance: body.float_tolerance,
+            limits: limits(&body.limits).map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
+            scoring,
+            reference: body.reference,
+            prelude: body.prelude,
+            test_setup: body.test_setup,
+            stop_at_first_failure: body.stop_at_first_failure,
+        })
+    }
+
+    /// Whether tests after a failing one can change nothing.
+    pub(crate) fn stops_early(&self) -> bool {
+        self.stop_at_first_failure && self.scoring == Scoring::All
+    }
+
+    /// Bytes it keeps, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let test = |test: &Test| match test {
+            Test::Stdin { input, expected } => input.len() + expected.len(),
+            Test::Call { function, args, kwargs, expected } => {
+                function.len() + args.len() + kwargs.len() + expected.bytes()
+            }
+            Test::Assert { text } => text.len(),
+        };
+        let tests: usize = self.tests.iter().map(|one| size_of::<Test>() + test(one)).sum();
+        tests + self.prelude.len() + self.test_setup.len() + self.reference.as_ref().map_or(0, String::len)
+    }
+}
+
+fn known(language: &str) -> Option<&'static str> {
+    LANGUAGES.iter().copied().find(|known| *known == language)
+}
+
+fn unknown(language: &str) -> String {
+    format!("programs are graded in `{}`, not in `{language}`", LANGUAGES.join("`, `"))
+}
+
+/// Reads one test. What is wrong is told with the field, as in `/call`.
+fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
+    let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw.get())
+        .map_err(|_| ("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))?;
+    let said = |error: serde_json::Error| ("", error.to_string().split(" at line ").next().unwrap_or_default().to_owned());
+    if keys.contains_key("assert") {
+        let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(said)?;
+        return Ok(Test::Assert { text: assert });
+    }
+    if keys.contains_key("call") {
+        let CallTest { call, args, kwargs, returns } = serde_json::from_str(raw.get()).map_err(said)?;
+        let text = |raw: Option<Box<RawValue>>, empty: &str| raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned());
+        let (args, kwargs) = (text(args, "[]"), text(kwargs, "{}"));
+        if !args.starts_with('[') {
+            return Err(("/args", "positional arguments are an array".to_owned()));
+        }
+        if !kwargs.starts_with('{') {
+            return Err(("/kwargs", "keyword arguments are an object".to_owned()));
+        }
+        let expected = Json::read(returns.get())
+            .ok_or_else(|| ("/returns", "the value nests too deep to be compared".to_owned()))?;
+        return Ok(Test::Call { function: call, args, kwargs, expected });
+    }
+    if keys.contains_key("stdin") {
+        let StdinTest { stdin, stdout } = serde_json::from_str(raw.get()).map_err(said)?;
+        return Ok(Test::Stdin { input: stdin, expected: stdout });
+    }
+    Err(("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))
+}
+
+fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
+    if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
+        return Err(("seconds", format!("a limit is above 0 and at most 60 seconds: {}", raw.seconds)));
+    }
+    if !(64..=2_048).contains(&raw.memory_mb) {
+        return Err(("memory_mb", format!("a limit is 64 to 2048 MiB: {}", raw.memory_mb)));
+    }
+    if !(1..=65_536).contains(&raw.output_kb) {
+        return Err(("output_kb", format!("a limit is 1 to 65536 KiB: {}", raw.output_kb)));
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most 60 seconds of 4e9: far below 2^53, and above zero"
+    )]
+    let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
+    Ok(Limits { work, memory_bytes: raw.memory_mb << 20, output_bytes: raw.output_kb << 10 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<CodeTask, TaskError> {
+        CodeTask::read(&Task::from_json(json).unwrap())
+    }
+
+    #[test]
+    fn tests_are_told_apart_by_their_keys() {
+        let task = read(
+            r#"{"type":"code","language":"python","tests":[{"stdin":"1","stdout":"2"},{"call":"f","returns":5},{"assert":"assert 1"}]}"#,
+        )
+        .unwrap();
+        assert!(matches!(&task.tests[1], Test::Call { args, kwargs, .. } if args == "[]" && kwargs == "{}"));
+        assert!(task.stops_early());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (json, pointer) in [
+            (r#"{"type":"code","language":"cobol","tests":[{"assert":"x"}]}"#, "/language"),
+            (r#"{"type":"code","language":"python","tests":[]}"#, "/tests"),
+            (r#"{"type":"code","language":"python","tests":[{"assert":"x"},{"stdin":"x"}]}"#, "/tests/1"),
+            (r#"{"type":"code","language":"python","tests":[{"call":"f","args":{},"returns":1}]}"#, "/tests/0/args"),
+            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"seconds":0}}"#, "/limits/seconds"),
+            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"score":{"groups":[[1]]}}"#, "/score/groups"),
+            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"timeout":1}"#, "/timeout"),
+        ] {
+            assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Values that functions returned, in the notation of a guest's driver, compared with what a task expects in JSON.
+//!
+//! The notation is JSON in which an object with a `$` names a kind JSON has not: see the driver of the Python image. Equality is
+//! Python's: an integer equals the float of its value, `True` equals 1; a tuple counts as a list, and a set as the set of an
+//! expected array. Keys of dictionaries are compared as JSON writes them.
+
+use std::collections::BTreeSet;
+
+use num_bigint::BigInt;
+use num_traits::{FromPrimitive, ToPrimitive, Zero};
+
+use crate::json::Json;
+
+/// Most comparisons spent on finding partners for the elements of a set.
+const SET_COMPARISONS: usize = 4_000_000;
+
+/// Whether `got`, a driver's notation, is the value `expected`.
+pub(crate) fn equal(got: &Json, expected: &Json, tolerance: Option<f64>) -> bool {
+    let mut containers = Vec::new();
+    number_containers(got, &mut containers);
+    Comparison { containers, tolerance }.equal(got, expected)
+}
+
+/// A value for a person to read.
+pub(crate) fn shown(value: &Json) -> String {
+    let list = |elements: &[Json]| elements.iter().map(shown).collect::<Vec<_>>().join(", ");
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(text) => text.clone(),
+        Json::Text(text) => format!("{text:?}"),
+        Json::Array(elements) => format!("[{}]", list(elements)),
+        Json::Object(pairs) => match tagged(pairs) {
+            Some(("tuple", Json::Array(elements))) => format!("({})", list(elements)),
+            Some(("set" | "frozenset", Json::Array(elements))) => format!("{{{}}}", list(elements)),
+            Some(("dict", Json::Array(pairs))) => {
+                let pair = |pair: &Json| match pair {
+                    Json::Array(pair) => pair.iter().map(shown).collect::<Vec<_>>().join(": "),
+                    other => shown(other),
+                };
+                format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))
+            }
+            Some(("object", Json::Text(class))) => format!("<{class}>"),
+            Some(("float" | "int", Json::Text(text))) => text.clone(),
+            Some((kind, inside)) => format!("{kind} {}", shown(inside)),
+            None => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{key:?}: {}", shown(value)));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+            }
+        },
+    }
+}
+
+/// Kind and content of a tagged value.
+fn tagged(pairs: &[(String, Json)]) -> Option<(&str, &Json)> {
+    match pairs {
+        [(tag, Json::Text(kind)), (key, value)] if tag == "$" && key == "v" => Some((kind, value)),
+        _ => None,
+    }
+}
+
+/// Numbers containers as the driver did: each before what it holds.
+fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
+    match value {
+        Json::Array(elements) => {
+            containers.push(value);
+            elements.iter().for_each(|element| number_containers(element, containers));
+        }
+        Json::Object(pairs) => {
+            if let Some((kind, inside)) = tagged(pairs) {
+                if matches!(kind, "dict" | "set" | "bytearray") {
+                    containers.push(value);
+                }
+                // Arrays that only spell a tagged value are no containers themselves.
+                let Json::Array(elements) = inside else { return };
+                for element in elements {
+                    match element {
+                        Json::Array(pair) if kind == "dict" => {
+                            pair.iter().for_each(|part| number_containers(part, containers));
+                        }
+                        Json::Array(arguments) if kind == "made" => {
+                            arguments.iter().for_each(|argument| number_containers(argument, containers));
+                        }
+                        element => number_containers(element, containers),
+                    }
+                }
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+    }
+}
+
+struct Comparison<'a> {
+    containers: Vec<&'a Json>,
+    tolerance: Option<f64>,
+}
+
+impl Comparison<'_> {
+    /// Goes down with `expected`, which is finite; so a value that holds itself comes to an end as well.
+    fn equal(&self, got: &Json, expected: &Json) -> bool {
+        match (got, expected) {
+            (Json::Null, Json::Null) => true,
+            (Json::Text(got), Json::Text(expected)) => got == expected,
+            (Json::Array(got), Json::Array(expected)) => self.sequences(got, expected),
+            (Json::Object(pairs), _) => match tagged(pairs) {
+                Some((kind, inside)) => self.tagged(kind, inside, expected),
+                None => false,
+            },
+            _ => match (number(got), number(expected)) {
+                (Some(got), Some(expected)) => self.numbers(&got, &expected),
+                _ => false,
+            },
+        }
+    }
+
+    fn tagged(&self, kind: &str, inside: &Json, expected: &Json) -> bool {
+        match (kind, inside, expected) {
+            ("same", Json::Number(number), _) => {
+                let container = number.parse().ok().and_then(|number: usize| self.containers.get(number));
+                container.is_some_and(|container| self.equal(container, expected))
+            }
+            ("tuple", Json::Array(got), Json::Array(expected)) => self.sequences(got, expected),
+            ("set" | "frozenset", Json::Array(got), Json::Array(expected)) => self.sets(got, expected),
+            ("dict", Json::Array(got), Json::Object(expected)) => self.mappings(got, expected),
+            ("made", Json::Array(parts), _) => self.made(parts, expected),
+            ("int" | "float", Json::Text(_), _) => match (tagged_number(kind, inside), number(expected)) {
+                (Some(got), Some(expected)) => self.numbers(&got, &expected),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Objects of standard classes, as the plain value they stand for.
+    fn made(&self, parts: &[Json], expected: &Json) -> bool {
+        let [Json::Text(class), Json::Array(arguments)] = parts else { return false };
+        match (class.as_str(), arguments.as_slice()) {
+            ("collections.Counter" | "collections.deque", [inside, ..]) => self.equal(inside, expected),
+            ("collections.OrderedDict", [Json::Array(pairs)]) => {
+                matches!(expected, Json::Object(expected) if self.mappings(pairs, expected))
+            }
+            ("decimal.Decimal", [Json::Text(text)]) => {
+                let (got, expected) = (written(text), number(expected));
+                got.zip(expected).is_some_and(|(got, expected)| self.numbers(&got, &expected))
+            }
+            ("fractions.Fraction", [above, below]) => {
+                let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below)) else {
+                    return false;
+                };
+                match number(expected) {
+                    Some(Number::Int(expected)) => above == expected * below,
+                    Some(Number::Float(expected)) => {
+                        let value = above.to_f64().zip(below.to_f64()).map(|(above, below)| above / below);
+                        value.is_some_and(|value| self.numbers(&Number::Float(value), &Number::Float(expected)))
+                    }
+                    None => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    fn sequences(&self, got: &[Json], expected: &[Json]) -> bool {
+        got.len() == expected.len() && got.iter().zip(expected).all(|(got, expected)| self.equal(got, expected))
+    }
+
+    /// Each element has a partner on the other side. Expected arrays may name an element twice.
+    fn sets(&self, got: &[Json], expected: &[Json]) -> bool {
+        if got.len() > expected.len() || got.len().saturating_mul(expected.len()) > SET_COMPARISONS {
+            return self.large_sets(got, expected);
+        }
+        got.iter().all(|got| expected.iter().any(|expected| self.equal(got, expected)))
+            && expected.iter().all(|expected| got.iter().any(|got| self.equal(got, expected)))
+    }
+
+    /// Sets too large to look for partners are compared by how their elements are written.
+    fn large_sets(&self, got: &[Json], expected: &[Json]) -> bool {
+        let written = |elements: &[Json]| elements.iter().map(shown).collect::<BTreeSet<_>>();
+        written(got) == written(expected)
+    }
+
+    fn mappings(&self, got: &[Json], expected: &[(String, Json)]) -> bool {
+        let mut open: std::collections::BTreeMap<&str, &Json> =
+            expected.iter().map(|(key, value)| (key.as_str(), value)).collect();
+        got.len() == open.len()
+            && got.iter().all(|pair| {
+                let Json::Array(pair) = pair else { return false };
+                let [key, value] = pair.as_slice() else { return false };
+                let key = match key {
+                    Json::Text(key) | Json::Number(key) => key.clone(),
+                    Json::Null | Json::Bool(_) => shown(key),
+                    Json::Array(_) | Json::Object(_) => return false,
+                };
+                open.remove(key.as_str()).is_some_and(|expected| self.equal(value, expected))
+            })
+    }
+
+    fn numbers(&self, got: &Number, expected: &Number) -> bool {
+        match (got, expected) {
+            (Number::Int(got), Number::Int(expected)) => got == expected,
+            (Number::Float(got), Number::Float(expected)) => got == expected || self.close(*got, *expected),
+            (Number::Int(int), Number::Float(float)) | (Number::Float(float), Number::Int(int)) => {
+                let exact = float.fract().is_zero() && BigInt::from_f64(*float).as_ref() == Some(int);
+                exact || int.to_f64().is_some_and(|int| self.close(int, *float))
+            }
+        }
+    }
+
+    fn close(&self, got: f64, expected: f64) -> bool {
+        self.tolerance.is_some_and(|tolerance| within(got, expected, tolerance))
+    }
+}
+
+/// Whether two finite numbers are no further apart than the tolerance, absolute or relative to the expected one.
+pub(crate) fn within(got: f64, expected: f64, tolerance: f64) -> bool {
+    (got - expected).abs() <= tolerance * expected.abs().max(1.0)
+}
+
+enum Number {
+    Int(BigInt),
+    Float(f64),
+}
+
+/// A plain JSON value as a number, where Python takes it for one.
+fn number(value: &Json) -> Option<Number> {
+    match value {
+        Json::Bool(value) => Some(Number::Int(i32::from(*value).into())),
+        Json::Number(text) => written(text),
+        _ => None,
+    }
+}
+
+fn any_number(value: &Json) -> Option<Number> {
+    match value {
+        Json::Object(pairs) => tagged(pairs).and_then(|(kind, inside)| tagged_number(kind, inside)),
+        plain => number(plain),
+    }
+}
+
+/// Digits alone are an integer, with a point or an exponent a float, as in Python.
+fn written(text: &str) -> Option<Number> {
+    if text.bytes().any(|byte| b".eE".contains(&byte)) {
+        return text.parse().ok().map(Number::Float);
+    }
+    text.parse().ok().map(Number::Int)
+}
+
+fn tagged_number(kind: &str, inside: &Json) -> Option<Number> {
+    let Json::Text(text) = inside else { return None };
+    if kind == "float" {
+        return text.parse().ok().map(Number::Float);
+    }
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
+    BigInt::parse_bytes(format!("{sign}{}", digits.strip_prefix("0x")?).as_bytes(), 16).map(Number::Int)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(got: &str, expected: &str) -> bool {
+        equal(&Json::read(got).unwrap(), &Json::read(expected).unwrap(), None)
+    }
+
+    #[test]
+    fn equality_is_pythons() {
+        for (got, expected) in [
+            ("5", "5.0"),
+            ("5.0", "5"),
+            ("true", "1"),
+            ("1", "true"),
+            (r#"{"$":"tuple","v":[1,[2]]}"#, "[1,[2]]"),
+            (r#"{"$":"set","v":[1,2,3]}"#, "[3,2,1,1]"),
+            (r#"{"$":"dict","v":[["a",1],[2,null]]}"#, r#"{"2":null,"a":1}"#),
+            (r#"{"$":"int","v":"0x8000000000000000"}"#, "9223372036854775808"),
+            (r#"{"$":"int","v":"-0x8000000000000001"}"#, "-9223372036854775809"),
+            (r#"{"$":"float","v":"inf"}"#, "1e400"),
+            (r#"[[0],{"$":"same","v":1}]"#, "[[0],[0]]"),
+            (r#"{"$":"made","v":["collections.Counter",[{"$":"dict","v":[["a",2]]}]]}"#, r#"{"a":2}"#),
+            (r#"{"$":"made","v":["collections.deque",[[1,2],null]]}"#, "[1,2]"),
+            (r#"{"$":"made","v":["fractions.Fraction",[1,2]]}"#, "0.5"),
+            (r#"{"$":"made","v":["fractions.Fraction",[4,2]]}"#, "2"),
+            (r#"{"$":"made","v":["decimal.Decimal",["2.50"]]}"#, "2.5"),
+        ] {
+            assert!(same(got, expected), "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_differs_differs() {
+        for (got, expected) in [
+            ("5", "6"),
+            ("\"5\"", "5"),
+            ("100000000000000001", "100000000000000000.0"),
+            ("[1,2]", "[2,1]"),
+            ("[1]", "[1,1]"),
+            ("null", "false"),
+            ("\"\"", "null"),
+            (r#"{"$":"object","v":"T"}"#, "5"),
+            (r#"{"$":"float","v":"nan"}"#, "5"),
+            (r#"{"$":"dict","v":[["a",1]]}"#, r#"{"a":1,"b":2}"#),
+            (r#"{"$":"set","v":[1,2]}"#, "[1]"),
+            (r#"[{"$":"same","v":0}]"#, "[[[[]]]]"),
+            (r#"{"$":"str","v":[55296]}"#, "\"\""),
+            (r#"{"$":"same","v":7}"#, "1"),
+        ] {
+            assert!(!same(got, expected), "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_tolerance_is_for_floats() {
+        let close = |got: &str, expected: &str| equal(&Json::read(got).unwrap(), &Json::read(expected).unwrap(), Some(1e-6));
+        assert!(close("0.3333333", "0.33333333"));
+        assert!(close("1000000.5", "1000000.6"));
+        assert!(!close("1000001", "1000000"));
+        assert!(!close(r#"{"$":"float","v":"nan"}"#, "1.0"));
+    }
+}

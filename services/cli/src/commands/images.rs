@@ -1,0 +1,33 @@
+//! `assay images`: the images programs run in; built from an interpreter, listed with their hashes.
+
+use std::io::Write;
+use std::path::Path;
+
+use assay_node::sandboxes;
+use serde_json::json;
+
+use super::configuration;
+use crate::arguments::Images;
+use crate::exit::Ended;
+use crate::table;
+
+pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended> {
+    let config = configuration(file, Vec::new())?;
+    if let (Some(language), Some(interpreter)) = (&images.build, &images.interpreter) {
+        sandboxes::build_image(&config.cells, language, interpreter)?;
+    }
+    let installed = sandboxes::images(&config.cells);
+    let mut out = std::io::stdout().lock();
+    if images.output.json {
+        let list: Vec<_> = installed
+            .iter()
+            .map(|image| json!({"language": image.language, "version": image.version, "hash": image.hash}))
+            .collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&json!({"images": list}))?)?;
+        return Ok(Ended::Done);
+    }
+    let rows: Vec<_> =
+        installed.into_iter().map(|image| [image.language, image.version, image.hash]).collect();
+    table::write(&mut out, ["LANGUAGE", "VERSION", "HASH"], &rows)?;
+    Ok(Ended::Done)
+}

@@ -1,0 +1,94 @@
+//! Where untrusted work runs: the pool of cells, the images they have, and the hidden role in which this binary is a cell.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use assay_cell::program::ImageInfo;
+use assay_cell::{CellError, CellOptions, Cells, confine, role, serve};
+use assay_code::Programs;
+use assay_wasm::{Folder, ImageError, LANGUAGES};
+
+use crate::{config, observe};
+
+/// Native stack of the thread that answers requests in a cell: guests run on it.
+const CELL_STACK: usize = 64 << 20;
+
+/// The cells of a node and what they can run.
+#[derive(Clone)]
+pub struct Sandboxes {
+    /// The pool.
+    pub cells: Cells,
+    /// Programs in them.
+    pub programs: Programs,
+    runs_something: bool,
+}
+
+impl Sandboxes {
+    /// The cells this configuration asks for. None is started yet.
+    ///
+    /// # Errors
+    /// When this binary cannot be found, which a cell is started from.
+    pub fn open(config: &config::Cells) -> std::io::Result<Self> {
+        let program = if config.program.as_os_str().is_empty() { std::env::current_exe()? } else { config.program.clone() };
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let count = if config.count == 0 { cores } else { config.count };
+        let arguments = vec![config.images.clone().into_os_string()];
+        let cells = Cells::new(CellOptions { program, arguments, count });
+        let images = images(config);
+        let runs_something = !images.is_empty();
+        let programs = Programs::new(cells.clone(), images);
+        Ok(Self { cells, programs, runs_something })
+    }
+
+    /// Starts the cells, when there is anything they could run.
+    ///
+    /// # Errors
+    /// [`CellError::Start`].
+    pub fn warm(&self) -> Result<(), CellError> {
+        if self.runs_something { self.cells.warm() } else { Ok(()) }
+    }
+}
+
+/// The images this configuration has.
+#[must_use]
+pub fn images(config: &config::Cells) -> Vec<ImageInfo> {
+    Folder::new(&config.images).installed()
+}
+
+/// Builds the image of a language from its interpreter, unless it is there.
+///
+/// # Errors
+/// [`ImageError`], also for a language there can be no image of.
+pub fn build_image(config: &config::Cells, language: &str, interpreter: &Path) -> Result<(), ImageError> {
+    let known = LANGUAGES.iter().find(|known| known.name == language);
+    let language = known.ok_or_else(|| ImageError::Unknown(language.to_owned()))?;
+    assay_wasm::build(&Folder::new(&config.images), language, interpreter).map(drop)
+}
+
+/// Serves as a cell when this process was started as one; `None` otherwise. The first thing a binary with a node asks.
+#[must_use]
+pub fn answer_role() -> Option<ExitCode> {
+    let arguments = role()?;
+    // Logging twice is no error, and a cell with none still works.
+    let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
+    let images = arguments.first().map(String::as_str).unwrap_or_default().to_owned();
+    let cell = std::thread::Builder::new().name("assay-cell".to_owned()).stack_size(CELL_STACK);
+    let served = cell.spawn(move || be_a_cell(Path::new(&images))).map(std::thread::JoinHandle::join);
+    Some(match served {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Maps images, gives up what a cell needs no more, answers requests until the parent is gone.
+fn be_a_cell(images: &Path) -> bool {
+    let mut programs = match assay_wasm::Programs::load(&Folder::new(images)) {
+        Ok(programs) => programs,
+        Err(error) => {
+            tracing::error!(%error, "this cell cannot run programs");
+            return false;
+        }
+    };
+    let _ = confine();
+    serve(&mut programs).is_ok()
+}
