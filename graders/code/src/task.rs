@@ -1,8 +1,11 @@
 //! The shape of a `code` task as it stands in a request.
 
+use std::collections::BTreeMap;
+
 use assay_cell::program::{Limits, WORK_PER_SECOND};
 use assay_core::{ErrorCode, Task, TaskError};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::json::Json;
@@ -250,7 +253,7 @@ fn unknown(language: &str) -> String {
 
 /// Reads one test. What is wrong is told with the field, as in `/call`.
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
-    let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(raw.get())
+    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get())
         .map_err(|_| ("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))?;
     let said = |error: serde_json::Error| ("", error.to_string().split(" at line ").next().unwrap_or_default().to_owned());
     if keys.contains_key("assert") {

@@ -1,12 +1,13 @@
 //! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs` reads the body.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{ErrorCode, Hash, TaskError};
 
@@ -154,14 +155,16 @@ impl Task {
         let invalid = |error: &serde_json::Error, pointer: String| {
             TaskError::new(ErrorCode::InvalidTask, &pointer, without_position(&error.to_string()))
         };
-        let UniqueKeys(mut fields) =
+        let UniqueKeys(fields) =
             serde_json::from_str(self.body.get()).map_err(|error| invalid(&error, String::new()))?;
-        fields.remove("type");
-        let keys: Vec<String> = fields.keys().cloned().collect();
-        serde_json::from_value(Value::Object(fields)).map_err(|error| {
+        let fields: Vec<_> = fields.into_iter().filter(|(key, _)| key != "type").collect();
+        // From text, not from values: numbers keep their digits for graders that read them raw.
+        let pair = |(key, value): &(String, &RawValue)| format!("{}:{}", Value::String(key.clone()), value.get());
+        let body = format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(","));
+        serde_json::from_str(&body).map_err(|error| {
             let message = error.to_string();
             // A message about an unknown field goes on to name the known ones: the first one named is meant.
-            let named = keys.iter().filter_map(|key| Some((message.find(&format!("`{key}`"))?, key)));
+            let named = fields.iter().filter_map(|(key, _)| Some((message.find(&format!("`{key}`"))?, key)));
             let pointer = named.min().map(|(_, key)| key);
             invalid(&error, pointer.map(|key| format!("/{key}")).unwrap_or_default())
         })
@@ -169,26 +172,26 @@ impl Task {
 }
 
 /// An object that names no key twice: of two values for one key, either could be meant.
-struct UniqueKeys(Map<String, Value>);
+struct UniqueKeys<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for UniqueKeys {
+impl<'de> Deserialize<'de> for UniqueKeys<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
 
         impl<'de> Visitor<'de> for Object {
-            type Value = UniqueKeys;
+            type Value = UniqueKeys<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<UniqueKeys, A::Error> {
-                let mut fields = Map::new();
-                while let Some((key, value)) = object.next_entry::<String, Value>()? {
-                    if fields.contains_key(&key) {
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<UniqueKeys<'de>, A::Error> {
+                let (mut fields, mut keys) = (Vec::new(), HashSet::new());
+                while let Some((key, value)) = object.next_entry::<String, &'de RawValue>()? {
+                    if !keys.insert(key.clone()) {
                         return Err(de::Error::custom(format_args!("duplicate field `{key}`")));
                     }
-                    fields.insert(key, value);
+                    fields.push((key, value));
                 }
                 Ok(UniqueKeys(fields))
             }

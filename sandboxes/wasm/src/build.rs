@@ -97,12 +97,13 @@ pub fn build(folder: &Folder, language: &'static Language, interpreter: &Path) -
 /// Starts the interpreter and writes its memory down as a module.
 fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let mut config = Config::new();
-    // Compiled once, run once: quick to compile matters, quick to run does not. Fuel is not counted here.
-    config.cranelift_opt_level(wasmtime::OptLevel::None).wasm_exceptions(true).max_wasm_stack(4 << 20);
+    // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host charge fuel, so there is some.
+    config.cranelift_opt_level(wasmtime::OptLevel::None).consume_fuel(true).wasm_exceptions(true).max_wasm_stack(4 << 20).async_stack_size(6 << 20);
     let engine = Engine::new(&config)?;
     let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
     let mut store = Store::new(&engine, State::new(limits, 0, Vec::new()));
     store.limiter(|state| state);
+    store.set_fuel(u64::MAX >> 1)?;
     let wizer = {
         let mut wizer = Wizer::new();
         wizer.init_func("initialize");

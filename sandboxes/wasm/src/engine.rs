@@ -48,6 +48,8 @@ fn config(scan: Enabled) -> Config {
         .cranelift_nan_canonicalization(true)
         .cranelift_opt_level(OptLevel::Speed)
         .max_wasm_stack(WASM_STACK)
+        // No guest runs on a stack of the engine's own, but the engine checks that it could.
+        .async_stack_size(THREAD_STACK)
         .memory_init_cow(true)
         .memory_guaranteed_dense_image_size(256 << 20)
         // Addresses in backtraces would say nothing to anyone, and capturing them costs each trap.

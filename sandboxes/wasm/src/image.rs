@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_cell::program::ImageInfo;
-use wasmtime::{Engine, InstancePre, Module};
+use wasmtime::{Engine, InstancePre};
 
 use crate::state::State;
 use crate::{ImageError, build, engine, trusted, wasi};

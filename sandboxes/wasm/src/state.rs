@@ -99,7 +99,8 @@ impl ResourceLimiter for State {
         Ok(granted)
     }
 
-    fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(false)
+    /// Tables are made with their image and never grow.
+    fn table_growing(&mut self, current: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(current == 0)
     }
 }

@@ -291,7 +291,10 @@ fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> 
 }
 
 /// Copies the answer of the last exchange to where the guest made room.
-fn fetch(mut caller: Caller<'_, State>, at: i32) -> Result<i32> {
+fn fetch(mut caller: Caller<'_, State>, at: i32) -> Result<()> {
     let answer = std::mem::take(&mut caller.data_mut().answer);
-    store(&mut caller, at, &answer)
+    match store(&mut caller, at, &answer)? {
+        errno::SUCCESS => Ok(()),
+        _ => bail!("the guest makes room outside its memory"),
+    }
 }
