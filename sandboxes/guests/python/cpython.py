@@ -43,7 +43,7 @@ PYTHON = """
     dynload_stub
 """
 
-OWN = ("guest.c", "lookup.c", "paths.c")
+OWN = ("guest.c", "lookup.c", "malloc.c", "paths.c")
 
 # The core calls into these modules, so the host tool needs them too.
 CORE_MODULES = {
@@ -260,6 +260,7 @@ def link_image(steps, table, scratch, output):
     command += [str(item) for item in objects]
     command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lwasi-emulated-process-clocks", "-lm"]
     steps.run(command, "linking the image")
+    os.chmod(output, 0o644)
     if os.path.getsize(output) < 1 << 20:
         raise Failed(f"the linker wrote only {os.path.getsize(output)} bytes")
 

@@ -41,7 +41,6 @@ LEFT_OUT = {
     "_apple_support": "another platform",
     "_ios_support": "another platform",
     "_osx_support": "another platform",
-    "_pyrepl": "no terminal",
     "__hello__": "an example",
     "__phello__": "an example",
 }

@@ -90,6 +90,7 @@ static void start_python(void)
     check(PyConfig_SetString(&config, &config.program_name, L"python3"));
     check(PyConfig_SetString(&config, &config.executable, L""));
     check(PyConfig_SetString(&config, &config.base_executable, L""));
+    check(PyConfig_SetString(&config, &config.platlibdir, L"lib"));
     check(PyConfig_SetString(&config, &config.prefix, L"/"));
     check(PyConfig_SetString(&config, &config.exec_prefix, L"/"));
     check(PyConfig_SetString(&config, &config.base_prefix, L"/"));
