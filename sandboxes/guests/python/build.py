@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Builds `python.wasm`, the image every Python program is graded in.
+
+This file owns the order of the stages and where things are kept; each stage is
+a module beside it: `sources` (what is downloaded), `toolchain` (the compiler),
+`cpython` (what is compiled), `stdlib` (what is frozen). The result is
+`CACHE/python/RECIPE/python.wasm`, where RECIPE is the hash of this folder, and
+its path is the only line on standard output.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import cpython
+import sources
+import stdlib
+import toolchain
+
+HERE = Path(__file__).resolve().parent
+
+
+def default_cache():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "assay" / "guests"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Build the Python guest image and print its path.")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where downloads and results are kept (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once (default: %(default)s)")
+    return parser.parse_args()
+
+
+def recipe_files():
+    """Every file of this folder that may change the image, in a fixed order."""
+    chosen = [path for path in HERE.rglob("*") if path.suffix in (".py", ".c", ".h") and "__pycache__" not in path.parts]
+    return sorted(chosen, key=lambda path: path.relative_to(HERE).as_posix())
+
+
+def recipe_hash():
+    digest = hashlib.sha256()
+    for path in recipe_files():
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(HERE).as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:24]
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Holds the folder's lock: a second build waits here for the first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            sources.say("waiting for another build of this image")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def build(cache, jobs, result):
+    """Makes `result`, a path that appears only when the image is whole."""
+    downloads = cache / "downloads"
+    home = result.parent.parent
+    zig = toolchain.install(cache, downloads)
+    tree = sources.unpack(home, downloads)
+    scratch = Path(tempfile.mkdtemp(prefix="building-", dir=home))
+    try:
+        steps = toolchain.Steps(home / "steps", zig, tree, HERE / "c", jobs)
+        freezer = cpython.build_freezer(steps, scratch)
+        table = stdlib.freeze(steps, freezer, tree, HERE, scratch)
+        cpython.link_image(steps, table, scratch, scratch / "image" / result.name)
+        shutil.rmtree(result.parent, ignore_errors=True)
+        os.rename(scratch / "image", result.parent)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def main():
+    options = arguments()
+    cache = options.cache.expanduser().resolve()
+    home = cache / "python"
+    result = home / recipe_hash() / "python.wasm"
+    try:
+        if not result.exists():
+            with locked(home):
+                if not result.exists():
+                    build(cache, options.jobs, result)
+    except (sources.Unavailable, toolchain.Failed, OSError, subprocess.SubprocessError) as error:
+        sys.exit(f"build.py: {error}")
+    print(result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,361 @@
+/* The allocator, in place of the C library's: that one rounds every block up
+ * to a power of two and gives nothing back to other sizes, so that CPython's
+ * 256 KiB arenas would take 512 KiB each and a growing list twice its room
+ * several times over. Under a memory limit a program would lose half of it.
+ *
+ * Blocks are segregated by size in two levels (TLSF: M. Masmano et al.,
+ * "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", 2004), found
+ * and freed in constant time, and joined with free neighbours. The heap is one
+ * stretch that grows at its end; a block at the end grows in place.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 16,
+    HEADER = 8,
+    SMALLEST = 32,
+    SMALLEST_LOG2 = 5,
+    STEPS_LOG2 = 4,
+    STEPS = 1 << STEPS_LOG2,
+    CLASSES = 32 - SMALLEST_LOG2,
+    PAGE = 65536,
+    GROWTH_PAGES = 16,
+};
+
+#define FREE 1u
+#define LARGEST 0x7fff0000u
+
+/* A block starts with this header, 8 bytes before an aligned address; `next`
+ * and `previous` are part of what the program uses unless the block is free.
+ * The last block of the heap is a header of size 0 that is never free. */
+struct block {
+    struct block *before;
+    uint32_t size_and_free;
+    struct block *next;
+    struct block *previous;
+};
+
+extern char __heap_base;
+
+static struct block *lists[CLASSES][STEPS];
+static uint32_t classes_in_use;
+static uint32_t steps_in_use[CLASSES];
+static struct block *last;
+
+/* No byte from here to `last` was ever written: it is still zero. */
+static char *untouched;
+
+/* Where `untouched` was when the last block was handed out. */
+static char *zero_from;
+
+static uint32_t size_of(const struct block *block) { return block->size_and_free & ~FREE; }
+static int is_free(const struct block *block) { return block->size_and_free & FREE; }
+static void *memory_of(struct block *block) { return (char *)block + HEADER; }
+static struct block *block_of(void *memory) { return (struct block *)((char *)memory - HEADER); }
+static struct block *after(struct block *block) { return (struct block *)((char *)block + size_of(block)); }
+
+static void touch(void *end)
+{
+    if ((char *)end > untouched) {
+        untouched = end;
+    }
+}
+
+static uint32_t log2_of(uint32_t size) { return 31 - (uint32_t)__builtin_clz(size); }
+
+/* The size of the block for a request, 0 if it cannot be had. */
+static uint32_t block_size(size_t wanted)
+{
+    if (wanted > LARGEST) {
+        return 0;
+    }
+    uint32_t size = ((uint32_t)wanted + HEADER + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+    return size < SMALLEST ? SMALLEST : size;
+}
+
+static void list_of(uint32_t size, uint32_t *class, uint32_t *step)
+{
+    uint32_t log2 = log2_of(size);
+    *class = log2 - SMALLEST_LOG2;
+    *step = (size >> (log2 - STEPS_LOG2)) & (STEPS - 1);
+}
+
+static void enlist(struct block *block)
+{
+    uint32_t class, step;
+    list_of(size_of(block), &class, &step);
+    block->size_and_free |= FREE;
+    block->previous = NULL;
+    block->next = lists[class][step];
+    if (block->next) {
+        block->next->previous = block;
+    }
+    lists[class][step] = block;
+    steps_in_use[class] |= 1u << step;
+    classes_in_use |= 1u << class;
+    touch(block + 1);
+}
+
+static void delist(struct block *block)
+{
+    uint32_t class, step;
+    list_of(size_of(block), &class, &step);
+    block->size_and_free &= ~FREE;
+    if (block->next) {
+        block->next->previous = block->previous;
+    }
+    if (block->previous) {
+        block->previous->next = block->next;
+        return;
+    }
+    lists[class][step] = block->next;
+    if (!block->next) {
+        steps_in_use[class] &= ~(1u << step);
+        if (!steps_in_use[class]) {
+            classes_in_use &= ~(1u << class);
+        }
+    }
+}
+
+/* A free block of at least `size` from the lists whose every block is large
+ * enough, else from the one list where some may be. */
+static struct block *find(uint32_t size)
+{
+    uint32_t class, step;
+    list_of(size + (1u << (log2_of(size) - STEPS_LOG2)) - 1, &class, &step);
+    uint32_t steps = class < CLASSES ? steps_in_use[class] & (~0u << step) : 0;
+    if (!steps) {
+        uint32_t classes = class + 1 < CLASSES ? classes_in_use & (~0u << (class + 1)) : 0;
+        if (classes) {
+            class = (uint32_t)__builtin_ctz(classes);
+            steps = steps_in_use[class];
+        }
+    }
+    if (steps) {
+        return lists[class][__builtin_ctz(steps)];
+    }
+    list_of(size, &class, &step);
+    struct block *block = lists[class][step];
+    while (block && size_of(block) < size) {
+        block = block->next;
+    }
+    return block;
+}
+
+/* Gives what a used block has beyond `size` back to the lists. */
+static void trim(struct block *block, uint32_t size)
+{
+    uint32_t rest = size_of(block) - size;
+    if (rest < SMALLEST) {
+        return;
+    }
+    block->size_and_free = size;
+    struct block *tail = after(block);
+    tail->before = block;
+    tail->size_and_free = rest;
+    struct block *next = after(tail);
+    if (is_free(next)) {
+        delist(next);
+        tail->size_and_free += size_of(next);
+        next = after(tail);
+    }
+    next->before = tail;
+    enlist(tail);
+}
+
+/* Turns the bytes from `last` to `end` into a free block. */
+static void extend(char *end)
+{
+    struct block *block = last;
+    last = (struct block *)(end - HEADER);
+    last->size_and_free = 0;
+    block->size_and_free = (uint32_t)((char *)last - (char *)block);
+    if (block->before && is_free(block->before)) {
+        struct block *joined = block->before;
+        delist(joined);
+        joined->size_and_free += size_of(block);
+        if ((char *)block >= untouched) {
+            memset(block, 0, HEADER);
+        }
+        block = joined;
+    }
+    last->before = block;
+    enlist(block);
+}
+
+static void start(void)
+{
+    uintptr_t first = ((uintptr_t)&__heap_base + HEADER + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    last = (struct block *)(first - HEADER);
+    last->before = NULL;
+    untouched = (char *)last;
+    char *end = (char *)(__builtin_wasm_memory_size(0) * PAGE);
+    if (end - (char *)last >= SMALLEST + HEADER) {
+        extend(end);
+    }
+}
+
+/* Grows the memory until a block of `size` fits at its end. */
+static int grow(uint32_t size)
+{
+    uint32_t there = last->before && is_free(last->before) ? size_of(last->before) : 0;
+    uint32_t pages = (size - (there < size ? there : size) + PAGE - 1) / PAGE;
+    uint32_t asked = pages < GROWTH_PAGES ? GROWTH_PAGES : pages;
+    size_t old = __builtin_wasm_memory_grow(0, asked);
+    if (old == (size_t)-1 && asked > pages) {
+        asked = pages;
+        old = __builtin_wasm_memory_grow(0, asked);
+    }
+    if (old == (size_t)-1) {
+        return 0;
+    }
+    if ((char *)(old * PAGE) != (char *)last + HEADER) {
+        abort();
+    }
+    /* The last page of a 4 GiB memory is left unused: its end is not an address. */
+    extend((char *)((old + asked == PAGE ? old + asked - 1 : old + asked) * PAGE));
+    return 1;
+}
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t wanted)
+{
+    uint32_t size = block_size(wanted);
+    if (!size) {
+        return no_memory();
+    }
+    if (!last) {
+        start();
+    }
+    struct block *block = find(size);
+    while (!block) {
+        if (!grow(size)) {
+            return no_memory();
+        }
+        block = find(size);
+    }
+    delist(block);
+    zero_from = untouched;
+    trim(block, size);
+    touch(after(block));
+    return memory_of(block);
+}
+
+void free(void *memory)
+{
+    if (!memory) {
+        return;
+    }
+    struct block *block = block_of(memory);
+    struct block *next = after(block);
+    if (is_free(next)) {
+        delist(next);
+        block->size_and_free += size_of(next);
+    }
+    if (block->before && is_free(block->before)) {
+        struct block *before = block->before;
+        delist(before);
+        before->size_and_free += size_of(block);
+        block = before;
+    }
+    after(block)->before = block;
+    enlist(block);
+}
+
+void *calloc(size_t count, size_t each)
+{
+    size_t wanted;
+    if (__builtin_mul_overflow(count, each, &wanted)) {
+        return no_memory();
+    }
+    char *memory = malloc(wanted);
+    if (memory && memory < zero_from) {
+        memset(memory, 0, memory + wanted < zero_from ? wanted : (size_t)(zero_from - memory));
+    }
+    return memory;
+}
+
+/* Takes room from the free block after this one, growing the memory if that is its end. */
+static int widen(struct block *block, uint32_t size)
+{
+    struct block *next = after(block);
+    uint32_t room = size_of(block) + (is_free(next) ? size_of(next) : 0);
+    int at_end = next == last || (is_free(next) && after(next) == last);
+    if (room < size && (!at_end || !grow(size - size_of(block)))) {
+        return 0;
+    }
+    next = after(block);
+    delist(next);
+    block->size_and_free += size_of(next);
+    after(block)->before = block;
+    trim(block, size);
+    touch(after(block));
+    return 1;
+}
+
+void *realloc(void *memory, size_t wanted)
+{
+    if (!memory) {
+        return malloc(wanted);
+    }
+    uint32_t size = block_size(wanted);
+    if (!size) {
+        return no_memory();
+    }
+    struct block *block = block_of(memory);
+    if (size <= size_of(block)) {
+        trim(block, size);
+        return memory;
+    }
+    if (widen(block, size)) {
+        return memory;
+    }
+    void *moved = malloc(wanted);
+    if (moved) {
+        memcpy(moved, memory, size_of(block) - HEADER);
+        free(memory);
+    }
+    return moved;
+}
+
+void *aligned_alloc(size_t alignment, size_t wanted)
+{
+    if (alignment <= ALIGNMENT) {
+        return malloc(wanted);
+    }
+    char *memory = wanted <= LARGEST - alignment - SMALLEST ? malloc(wanted + alignment + SMALLEST) : no_memory();
+    if (!memory || (uintptr_t)memory % alignment == 0) {
+        return memory;
+    }
+    /* What is before the aligned address becomes a block of its own, and free. */
+    uintptr_t aligned = ((uintptr_t)memory + SMALLEST + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    struct block *front = block_of(memory);
+    struct block *block = block_of((void *)aligned);
+    uint32_t cut = (uint32_t)((char *)block - (char *)front);
+    block->before = front;
+    block->size_and_free = size_of(front) - cut;
+    after(block)->before = block;
+    front->size_and_free = cut;
+    free(memory);
+    return memory_of(block);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t wanted)
+{
+    *memory = aligned_alloc(alignment, wanted);
+    return *memory || !wanted ? 0 : ENOMEM;
+}
+
+size_t malloc_usable_size(void *memory)
+{
+    return memory ? size_of(block_of(memory)) - HEADER : 0;
+}

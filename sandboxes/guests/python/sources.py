@@ -1,0 +1,283 @@
+"""What the image is made from, pinned by hash, and how it is fetched.
+
+Archives come from the Debian mirrors this machine is configured for, which
+keep every source of a release for years, or from their authors' release pages.
+This file owns the pins, the downloads and the unpacked source tree, and the
+few substitutions made in it; it compiles nothing.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple, Tuple
+
+
+class Unavailable(Exception):
+    """A source could not be had, or is not the pinned one."""
+
+
+def say(line):
+    """One line of progress; standard output is for the result's path."""
+    print(f"python.wasm: {line}", file=sys.stderr, flush=True)
+
+
+class Place(NamedTuple):
+    """One address of an archive. `pool/` addresses are inside a Debian mirror."""
+
+    address: str
+    sha256: str
+
+
+class Archive(NamedTuple):
+    folder: str
+    places: Tuple[Place, ...]
+    unused: Tuple[str, ...] = ()
+
+
+PYTHON = "93e583f243454e6e9e4588ca2c2662206ad961659863277afcdb96801647d640"
+BZIP2 = "ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269"
+XZ = "0b54f79df85912504de0b14aec7971e3f964491af1812d83447005807513cd9e"
+
+ARCHIVES = (
+    Archive(
+        "cpython",
+        (
+            Place("pool/main/p/python3.13/python3.13_3.13.5.orig.tar.xz", PYTHON),
+            Place("https://www.python.org/ftp/python/3.13.5/Python-3.13.5.tar.xz", PYTHON),
+        ),
+        unused=("Doc", "Lib/idlelib", "Lib/test", "Lib/tkinter", "Mac", "Misc", "PC", "PCbuild", "Tools"),
+    ),
+    Archive(
+        # Debian leaves some of zlib's contrib/ out of its archive; the files compiled here are the same.
+        "zlib",
+        (
+            Place(
+                "pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz",
+                "60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb",
+            ),
+            Place(
+                "https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz",
+                "9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23",
+            ),
+        ),
+        unused=("contrib", "doc", "test", "examples"),
+    ),
+    Archive(
+        "bzip2",
+        (
+            Place("pool/main/b/bzip2/bzip2_1.0.8.orig.tar.gz", BZIP2),
+            Place("https://sourceware.org/pub/bzip2/bzip2-1.0.8.tar.gz", BZIP2),
+        ),
+    ),
+    Archive(
+        "xz",
+        (
+            Place("pool/main/x/xz-utils/xz-utils_5.8.1.orig.tar.xz", XZ),
+            Place("https://github.com/tukaani-project/xz/releases/download/v5.8.1/xz-5.8.1.tar.xz", XZ),
+        ),
+        unused=("doc", "po", "po4a", "tests"),
+    ),
+)
+
+
+class Substitution(NamedTuple):
+    """One change to a source file; `old` must occur exactly once."""
+
+    path: str
+    reason: str
+    old: str
+    new: str
+
+
+SUBSTITUTIONS = (
+    Substitution(
+        "cpython/Include/cpython/pystate.h",
+        "the wasm limit assumes a small stack; this one has 8 MiB, and programs recurse through `functools.cache`",
+        "#  define Py_C_RECURSION_LIMIT 5000\n",
+        "#  define Py_C_RECURSION_LIMIT 10000\n",
+    ),
+    Substitution(
+        "cpython/Lib/asyncio/selector_events.py",
+        "WASI has no socket pair; with one thread nothing else could wake the loop",
+        "        self._ssock, self._csock = socket.socketpair()\n"
+        "        self._ssock.setblocking(False)\n"
+        "        self._csock.setblocking(False)\n"
+        "        self._internal_fds += 1\n"
+        "        self._add_reader(self._ssock.fileno(), self._read_from_self)\n",
+        "        self._ssock = self._csock = None\n",
+    ),
+    Substitution(
+        "cpython/Lib/asyncio/selector_events.py",
+        "the other half of it",
+        "        self._remove_reader(self._ssock.fileno())\n"
+        "        self._ssock.close()\n"
+        "        self._ssock = None\n"
+        "        self._csock.close()\n"
+        "        self._csock = None\n"
+        "        self._internal_fds -= 1\n",
+        "        pass\n",
+    ),
+)
+
+
+def digest_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def mirrors():
+    """Base addresses of the Debian mirrors in use, none on another system."""
+    try:
+        done = subprocess.run(
+            ["apt-get", "indextargets", "--format", "$(REPO_URI)"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return []
+    found = done.stdout.decode("utf-8", "replace").split()
+    return sorted({base.rstrip("/") + "/" for base in found if base.startswith(("http://", "https://"))})
+
+
+def addresses(place, bases):
+    if place.address.startswith("pool/"):
+        return [base + place.address for base in bases]
+    return [place.address]
+
+
+def download(address, target):
+    with urllib.request.urlopen(address, timeout=60) as reply, open(target, "wb") as file:
+        shutil.copyfileobj(reply, file, 1 << 20)
+
+
+def fetch(archive, downloads):
+    """The archive's file, from the cache or from the first place that has it."""
+    for place in archive.places:
+        kept = downloads / place.sha256
+        if kept.exists():
+            return kept
+    downloads.mkdir(parents=True, exist_ok=True)
+    bases = mirrors()
+    tried = []
+    for place in archive.places:
+        for address in addresses(place, bases):
+            say(f"fetching {address}")
+            handle, partial = tempfile.mkstemp(dir=downloads)
+            os.close(handle)
+            try:
+                download(address, partial)
+                found = digest_of(partial)
+                if found == place.sha256:
+                    os.rename(partial, downloads / place.sha256)
+                    return downloads / place.sha256
+                tried.append(f"{address}: its sha256 is {found}")
+            except (OSError, urllib.error.URLError) as error:
+                tried.append(f"{address}: {error}")
+            finally:
+                if os.path.exists(partial):
+                    os.unlink(partial)
+    wanted = " or ".join(sorted({place.sha256 for place in archive.places}))
+    raise Unavailable(
+        f"no source for `{archive.folder}`; put a file with sha256 {wanted} at {downloads}/<sha256>\n  "
+        + "\n  ".join(tried)
+    )
+
+
+def extract(archive, path, target):
+    """Unpacks what is used, without the archive's own top folder."""
+    with tarfile.open(path) as tar:
+        for member in tar:
+            inside = member.name.split("/", 1)[1] if "/" in member.name else ""
+            skipped = any(inside == name or inside.startswith(name + "/") for name in archive.unused)
+            if not inside or skipped or ".." in inside.split("/") or not (member.isfile() or member.isdir()):
+                continue
+            destination = target / inside
+            if member.isdir():
+                destination.mkdir(parents=True, exist_ok=True)
+                continue
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            with tar.extractfile(member) as content, open(destination, "wb") as file:
+                shutil.copyfileobj(content, file)
+
+
+def substitute(tree, change):
+    path = tree / change.path
+    text = path.read_text(encoding="utf-8")
+    if text.count(change.old) != 1:
+        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py to this version")
+    path.write_text(text.replace(change.old, change.new), encoding="utf-8")
+
+
+def tree_hash():
+    """Names the unpacked tree: the pins of the archives and the changes made."""
+    return hashlib.sha256(repr((ARCHIVES, SUBSTITUTIONS)).encode()).hexdigest()[:24]
+
+
+def unpack(home, downloads):
+    """The tree with every source in it, a folder for each archive."""
+    tree = home / "source" / tree_hash()
+    if tree.exists():
+        return tree
+    paths = [fetch(archive, downloads) for archive in ARCHIVES]
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=tree.parent))
+    try:
+        for archive, path in zip(ARCHIVES, paths):
+            say(f"unpacking {archive.folder}")
+            extract(archive, path, partial / archive.folder)
+        for change in SUBSTITUTIONS:
+            substitute(partial, change)
+        os.rename(partial, tree)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return tree
+
+
+ZIG = "0.17.0"
+ZIG_WHEELS = {
+    "x86_64": "97079827064a7492cce5541ceb438ae8003ce1e54e399676da2d62fb7a5dc08b",
+    "aarch64": "d2804f94f54f7fcf8169f4b212a619ad688a4e2e6592e976f0cf2e58e2cd8af3",
+}
+
+
+def host():
+    """The machine this runs on, one there is a compiler for."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    if sys.platform != "linux" or machine not in ZIG_WHEELS:
+        raise Unavailable(f"the image is built on Linux on {' or '.join(ZIG_WHEELS)}, not on {sys.platform} on {machine}")
+    return machine
+
+
+def fetch_wheel(downloads):
+    """The compiler's wheel, from the package index pip is configured for."""
+    wanted = ZIG_WHEELS[host()]
+    kept = downloads / wanted
+    if kept.exists():
+        return kept
+    downloads.mkdir(parents=True, exist_ok=True)
+    say(f"fetching ziglang {ZIG} with pip")
+    with tempfile.TemporaryDirectory(prefix="wheel-", dir=downloads) as folder:
+        pins = Path(folder) / "requirements.txt"
+        pins.write_text(f"ziglang=={ZIG} --hash=sha256:{wanted}\n")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--require-hashes"]
+        command += ["--only-binary", ":all:", "--dest", folder, "--requirement", str(pins)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        wheels = list(Path(folder).glob("*.whl"))
+        if done.returncode != 0 or len(wheels) != 1:
+            output = done.stdout.decode("utf-8", "replace").strip()
+            raise Unavailable(
+                f"pip could not download ziglang {ZIG}; put its wheel with sha256 {wanted} at {kept}, or mend pip:\n{output}"
+            )
+        if digest_of(wheels[0]) != wanted:
+            raise Unavailable(f"pip gave a wheel other than sha256 {wanted}")
+        os.rename(wheels[0], kept)
+    return kept

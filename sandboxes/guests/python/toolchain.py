@@ -1,0 +1,135 @@
+"""The compiler, and a store of what it made.
+
+`ziglang`'s wheel holds clang, a linker and the C library of WASI for every
+host. This file owns how it is run (a fixed environment, no paths of this
+machine in its output) and the steps' store: a step's result is kept under the
+hash of all that went into it, so a killed build goes on where it was and a
+changed file costs only what depends on it.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+
+import sources
+from sources import say
+
+GUEST = "wasm32-wasi"
+
+
+class Failed(Exception):
+    """A step of the build failed; the text has the tool's own words."""
+
+
+def install(cache, downloads):
+    """The compiler's executable, unpacked from its wheel once."""
+    folder = cache / "zig" / sources.ZIG_WHEELS[sources.host()][:24]
+    if not folder.exists():
+        wheel = sources.fetch_wheel(downloads)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="unpacking-", dir=folder.parent))
+        try:
+            say("unpacking the compiler")
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(partial)
+            executable = partial / "ziglang" / "zig"
+            executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
+            os.rename(partial, folder)
+        except OSError:
+            if not folder.exists():
+                raise
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return folder / "ziglang" / "zig"
+
+
+class Unit:
+    """One file to compile: `source` is relative to the tree, or a name in our own folder."""
+
+    def __init__(self, source, flags=(), own=False):
+        self.source = source
+        self.flags = tuple(flags)
+        self.own = own
+
+
+class Steps:
+    """Runs steps whose results are not in the store yet."""
+
+    def __init__(self, store, zig, tree, own, jobs):
+        self.store = store
+        self.zig = zig
+        self.tree = tree
+        self.own = own
+        self.jobs = jobs
+        self.headers = hash_of(*(path.read_bytes() for path in sorted(own.glob("*.h"))))
+        store.mkdir(parents=True, exist_ok=True)
+
+    def environment(self):
+        cache = self.zig.parent.parent / "cache"
+        return {
+            "PATH": os.defpath,
+            "LC_ALL": "C",
+            "SOURCE_DATE_EPOCH": "0",
+            "ZIG_GLOBAL_CACHE_DIR": str(cache),
+            "ZIG_LOCAL_CACHE_DIR": str(cache),
+        }
+
+    def run(self, command, what):
+        done = subprocess.run(
+            command, cwd=self.tree, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if done.returncode != 0:
+            raise Failed(f"{what} failed:\n{done.stdout.decode('utf-8', 'replace').strip()}")
+
+    def kept(self, key, suffix, make):
+        """The stored file for `key`; `make(path)` writes it if there is none."""
+        target = self.store / (key + suffix)
+        if not target.exists():
+            handle, partial = tempfile.mkstemp(suffix=suffix, dir=self.store)
+            os.close(handle)
+            try:
+                make(Path(partial))
+                os.rename(partial, target)
+            finally:
+                if os.path.exists(partial):
+                    os.unlink(partial)
+        return target
+
+    def compile(self, unit, target, flags):
+        path = self.own / unit.source if unit.own else Path(unit.source)
+        content = path.read_bytes() if unit.own else b""
+        shared = list(flags) + list(unit.flags)
+        key = hash_of(sources.ZIG, self.tree.name, self.headers, target, json.dumps(shared), unit.source, content)
+        command = [str(self.zig), "cc", "-target", target, "-c", str(path)] + shared
+        command += [f"-I{self.own}", f"-ffile-prefix-map={self.own}=guest"]
+        return self.kept(key, ".o", lambda out: self.run(command + ["-o", str(out)], f"compiling {unit.source}"))
+
+    def compile_all(self, units, target, flags):
+        """Objects of `units`, in their order whatever finishes first."""
+        return self.each(lambda unit: self.compile(unit, target, flags), units)
+
+    def each(self, action, items):
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            waiting = [pool.submit(action, item) for item in items]
+            try:
+                return [task.result() for task in waiting]
+            except BaseException:
+                for task in waiting:
+                    task.cancel()
+                raise
+
+
+def hash_of(*parts):
+    """One hash of several texts or byte strings, none running into the next."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()[:40]
