@@ -142,7 +142,6 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
         "refuted" => End::Refuted(text()),
         "unjudgeable" => End::Unjudgeable(text()),
         "too_long" => End::OutOfOutput,
-        "no_memory" => End::OutOfMemory,
         _ => End::Raised(text()),
     }
 }

@@ -28,7 +28,9 @@ pub struct Limits {
     pub prepared_bytes: u64,
     /// Bytes of outcomes kept.
     pub outcome_bytes: u64,
-    /// Items at once in each lane that waits for others.
+    /// Items at once in the lane of cells. A few more than cells: while one item compares, another runs.
+    pub in_cells: usize,
+    /// Items at once in each other lane that waits for others.
     pub waiting: usize,
 }
 
@@ -41,6 +43,7 @@ impl Default for Limits {
             completion_bytes: 1 << 20,
             prepared_bytes: 64 << 20,
             outcome_bytes: 64 << 20,
+            in_cells: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
         }
     }
@@ -80,7 +83,7 @@ impl Shared {
     pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
         let EngineParts { graders, store, clock, ids, limits } = parts;
         metrics::describe();
-        let lane = || Arc::new(Semaphore::new(limits.waiting.clamp(1, Semaphore::MAX_PERMITS)));
+        let lane = |wide: usize| Arc::new(Semaphore::new(wide.clamp(1, Semaphore::MAX_PERMITS)));
         Ok(Self {
             graders,
             store,
@@ -91,9 +94,9 @@ impl Shared {
             caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
             tasks: TaskTracker::new(),
             in_flight: Arc::new(InFlight::default()),
-            sandbox: lane(),
-            device: lane(),
-            remote: lane(),
+            sandbox: lane(limits.in_cells),
+            device: lane(limits.waiting),
+            remote: lane(limits.waiting),
             limits,
         })
     }

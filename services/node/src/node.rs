@@ -73,6 +73,7 @@ impl Node {
             completion_bytes: config.engine.completion_bytes,
             prepared_bytes: config.engine.prepared_bytes,
             outcome_bytes: config.engine.outcome_bytes,
+            in_cells: 2 * sandboxes.cells.count(),
             waiting: defaults.waiting,
         };
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits };

@@ -16,6 +16,10 @@ import types  # noqa: E402
 from . import messages, remote, values  # noqa: E402
 
 
+# The module the text runs in: test runners look for its classes there.
+MODULE = "__main__"
+
+
 def _may(target, method, args):
     """What the program may do with what the text lent it."""
     if method in ("__setattr__", "__delattr__", "__getattr__"):
@@ -26,7 +30,7 @@ def _may(target, method, args):
 
 def _is_of_text(target):
     """Whether the target is an object of a class the text defines; functions, generators and frames are not."""
-    return getattr(type(target), "__module__", None) == "__test__" and not isinstance(target, type)
+    return getattr(type(target), "__module__", None) == MODULE and not isinstance(target, type)
 
 
 peer = remote.Peer("peer", _may)
@@ -36,31 +40,26 @@ def answer_peer(header, blobs):
     return peer.answer(header, blobs)
 
 
-class Names(dict):
-    """The globals of the text: its own first, then the program's."""
-
-    def __missing__(self, name):
-        if name in self.theirs:
-            return self.theirs[name]
-        raise KeyError(name)
-
-
 def judge(header, blobs):
     setup, text = (bytes(blob) for blob in blobs)
     try:
         codes = [compile(setup, "setup.py", "exec"), compile(text, "test.py", "exec")]
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
-    module = types.ModuleType("__test__")
-    sys.modules["__test__"] = module
-    names = Names(__name__="__test__", __builtins__=builtins)
-    names.theirs = _theirs(codes)
+    module = types.ModuleType(MODULE)
+    sys.modules[MODULE] = module
+    # The program's names first, so that what the text defines takes their place.
+    module.__dict__.update(_theirs(codes), __builtins__=builtins)
     try:
         for code in codes:
-            exec(code, names)
+            exec(code, module.__dict__)
         return messages.write({"end": "finished"})
     except remote.Ended as ended:
         return messages.write({"end": "exited", "status": ended.args[0]})
+    except SystemExit as exit:
+        # The text's own: test runners end so.
+        status = remote.exit_status(exit)
+        return messages.write({"end": "refuted" if status else "finished", "message": f"the test exits with status {status}"})
     except AssertionError as error:
         raised_there = getattr(error, "_assay_raised_by_program", False)
         return messages.write({"end": "raised" if raised_there else "refuted", "message": remote.describe(error)})

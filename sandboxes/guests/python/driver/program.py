@@ -98,8 +98,6 @@ def _guarded(run):
         if type(exit.code) is str:
             _complain(exit.code + "\n")
         return {"end": "exited", "status": remote.exit_status(exit)}
-    except MemoryError as error:
-        return {"end": "no_memory", "message": _told(error)}
     except BaseException as error:
         return {"end": "raised", "message": _told(error)}
 
