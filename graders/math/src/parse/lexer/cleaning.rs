@@ -63,8 +63,8 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
 }
 
 fn undamaged(text: &str) -> Cow<'_, str> {
-    let escaped = text.contains("\\\\{") || text.contains("\\\\%");
-    let doubled = text.contains("\\\\begin") || escaped && !text.contains("\\\\\\");
+    let escaped = || text.contains("\\\\{") || text.contains("\\\\%");
+    let doubled = text.contains("\\\\") && (text.contains("\\\\begin") || escaped() && !text.contains("\\\\\\"));
     if !text.contains(is_foreign) && !doubled && !text.contains('<') {
         return Cow::Borrowed(text);
     }
