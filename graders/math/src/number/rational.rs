@@ -275,6 +275,11 @@ fn gcd(a: &BigInt, b: &BigInt) -> Option<BigInt> {
     if a.magnitude().is_one() || b.magnitude().is_one() {
         return Some(BigInt::one());
     }
+    // A power of two, which every midpoint of a ball is over, shares its twos and nothing else.
+    let (a_twos, b_twos) = (a.trailing_zeros().unwrap_or(0), b.trailing_zeros().unwrap_or(0));
+    if a_twos + 1 == a.bits() || b_twos + 1 == b.bits() {
+        return Some(BigInt::one() << a_twos.min(b_twos));
+    }
     if a.bits().min(b.bits()) > MAX_GCD_BITS || a.bits().max(b.bits()) > 4 * MAX_GCD_BITS {
         return None;
     }
