@@ -232,6 +232,9 @@ impl Rational {
         digits.push_str(fraction);
         let mantissa = integer_from_digits(digits.as_bytes())?;
         let power = power.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+        if power == 0 {
+            return Some(Self::integer(mantissa));
+        }
         let scale = BigInt::from(10).pow(u32::try_from(power.unsigned_abs()).ok()?);
         if power >= 0 { Some(Self::integer(mantissa * scale)) } else { Self::new(mantissa, scale) }
     }
@@ -262,8 +265,12 @@ pub(crate) fn integer_from_digits(digits: &[u8]) -> Option<BigInt> {
         let low = read(low, powers)?;
         Some(high * powers.get(level)? + low)
     }
-    if digits.is_empty() {
-        return Some(BigInt::zero());
+    // Nearly all numbers fit a word.
+    if digits.len() <= 18 {
+        let value = digits
+            .iter()
+            .try_fold(0u64, |value, digit| digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0')));
+        return value.map(BigInt::from);
     }
     read(digits, &mut Vec::new())
 }
