@@ -111,9 +111,9 @@ fn cost(a: &Rational, b: &Rational) -> u64 {
     } else if both < 4 {
         multiplied + 15
     } else if whole_multiple(a, b) || whole_multiple(b, a) {
-        multiplied + 60 * both
+        multiplied + 40 * both
     } else {
-        multiplied.saturating_add(60 * both).saturating_add(both.saturating_pow(2) / 4 * 3)
+        multiplied.saturating_add(40 * both).saturating_add(both.saturating_pow(2) / 2)
     }
 }
 
