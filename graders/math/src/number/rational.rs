@@ -10,7 +10,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 /// Largest integer ever formed, in bits: a literal of 200,000 digits has 664,386.
 pub(crate) const MAX_BITS: u64 = 1_000_000;
 
-/// Largest numbers whose greatest common divisor is taken, in bits: Euclid is quadratic, and this costs about 0.2 ms.
+/// Largest numbers whose greatest common divisor is taken, in bits: Euclid is quadratic, and this costs about 2 ms.
 const MAX_GCD_BITS: u64 = 16_000;
 
 /// A fraction in lowest terms with a positive denominator. Ordered by its parts, not by value: the order serves canonical forms.
