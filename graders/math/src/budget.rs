@@ -1,13 +1,13 @@
 //! Counts the work of one comparison in steps and says when it is too much. Knows nothing of clocks: a verdict never depends on
 //! the load of the machine.
 //!
-//! A step is about fifteen nanoseconds of work on one machine word. Memory is work: whoever makes a number of `n` words charges
-//! for writing them, so a budget also bounds what is held.
+//! A step is about ten nanoseconds of work. Memory is work: whoever makes a number of `n` words charges for writing them, so a
+//! budget also bounds what is held.
 
 use std::cell::Cell;
 
-/// Steps one comparison may take: about eight milliseconds.
-pub const STEPS: u64 = 400_000;
+/// Steps one comparison may take: about a millisecond and a half.
+pub const STEPS: u64 = 150_000;
 
 /// The work is more than the budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +49,12 @@ impl Budget {
     #[must_use]
     pub fn used(&self) -> u64 {
         self.all - self.left.get()
+    }
+
+    /// Steps that are left.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.left.get()
     }
 
     /// Whether nothing is left.

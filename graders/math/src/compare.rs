@@ -142,7 +142,7 @@ impl Gold {
     #[must_use]
     pub fn bytes(&self) -> usize {
         fn size(expr: &Expr) -> usize {
-            96 + expr.children().into_iter().map(size).sum::<usize>()
+            96 + expr.children().map(size).sum::<usize>()
                 + expr.as_number().map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
         }
         self.text.len() * 2 + self.readings.iter().map(size).sum::<usize>()

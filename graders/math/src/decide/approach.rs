@@ -39,6 +39,9 @@ const SHRINKING: i64 = 20;
 /// Terms of a sum the two transforms use.
 const TERMS: [i64; 2] = [28, 34];
 
+/// Values on the way that count for one: an integral takes hundreds of them, and few answers have one.
+const SHARE: u64 = 4;
+
 /// Largest parameter of the double exponential map: further out all weights vanish.
 const FURTHEST: i64 = 5;
 
@@ -84,7 +87,10 @@ impl Along<'_> {
         let mut values = self.point.values.clone();
         values.push((self.name, place));
         let point = Point { values, complex: self.point.complex, prec: self.prec, seed: self.point.seed };
-        ball(self.body, &point, self.budget)
+        let own = Budget::new(self.budget.left().saturating_mul(SHARE));
+        let value = ball(self.body, &point, &own);
+        self.budget.charge(own.used() / SHARE)?;
+        value
     }
 
     /// At the midpoint of a ball.

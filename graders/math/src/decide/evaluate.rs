@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
 
-use super::approach;
+use super::{approach, price};
 use crate::budget::{Budget, Exhausted};
 use crate::number::Rational;
 use crate::number::ball::{Ball, Unknown};
@@ -47,12 +47,12 @@ pub(crate) fn hash(name: &str) -> u64 {
 ///
 /// Pi and e count as symbols: an identity that holds for symbols holds for them, and none other between them is known.
 pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> Result<Residue, NoValue> {
-    budget.charge(6)?;
+    budget.charge(4)?;
     let at = |expr: &Expr| residue(expr, field, seed, budget);
     let pole = NoValue::Here(Unknown::Undefined);
     match expr {
         Expr::Number(value) => {
-            budget.charge(value.bits() / 16)?;
+            budget.charge(value.bits() / 64)?;
             field.rational(value).ok_or(pole)
         }
         Expr::Symbol(name) => Ok(field.element(mix(hash(name) ^ seed))),
@@ -74,7 +74,8 @@ pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> 
         }
         Expr::Power(pair) => match &pair.1 {
             Expr::Number(exponent) if exponent.is_integer() => {
-                budget.charge(30 + 20 * exponent.num().bits())?;
+                let bits = exponent.num().bits();
+                budget.charge(10 + bits / 32 + 2 * bits.min(64))?;
                 field.pow(at(&pair.0)?, exponent.num()).ok_or(pole)
             }
             _ => Err(NoValue::Anywhere),
@@ -82,7 +83,7 @@ pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> 
         Expr::Apply(name, items) => {
             let mut state = hash(name);
             for item in items {
-                budget.charge(1_000)?;
+                budget.charge(20)?;
                 state = mix(state ^ field.value(at(item)?));
             }
             Ok(field.element(mix(state ^ seed)))
@@ -109,8 +110,7 @@ impl Point<'_> {
 /// The value of an expression at a point.
 pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
     let prec = point.prec;
-    let words = prec / 64 + 1;
-    budget.charge(14 + words)?;
+    budget.charge(price::node(prec))?;
     let at = |expr: &Expr| ball(expr, point, budget);
     let value = match expr {
         Expr::Number(value) => {
@@ -122,10 +122,7 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
             Ball::rational(value, prec)?.into()
         }
         Expr::Constant(constant @ (Constant::Pi | Constant::E)) => {
-            // Beyond the digits kept, all are computed anew.
-            if prec > elementary::KEPT - 64 {
-                budget.charge(prec * prec / 1_500)?;
-            }
+            budget.charge(price::constant(prec))?;
             if *constant == Constant::Pi { elementary::pi(prec)?.into() } else { elementary::e(prec)?.into() }
         }
         Expr::Constant(Constant::I) => Complex::i(),
@@ -139,41 +136,37 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         Expr::Product(items) => {
             let mut total = Complex::from(Ball::small(1));
             for item in items {
-                budget.charge(words * words)?;
                 total = total.mul(&at(item)?, prec)?;
             }
             total
         }
-        Expr::Power(pair) => {
-            budget.charge(words * words * 4)?;
-            match (&pair.0, &pair.1) {
-                (base, Expr::Number(exponent)) => {
-                    budget.charge(exponent.bits() * words * words)?;
-                    if exponent.den().bits() > 1 {
-                        let index = exponent.den().to_u64().unwrap_or(u64::MAX).min(1 << 20);
-                        budget.charge(index.saturating_mul(words * words).saturating_mul(4))?;
+        Expr::Power(pair) => match (&pair.0, &pair.1) {
+            (base, Expr::Number(exponent)) => {
+                budget.charge(price::power(exponent.num().bits(), prec))?;
+                if !exponent.is_integer() {
+                    let index = exponent.den().to_u64().unwrap_or(u64::MAX);
+                    budget.charge(price::root(index.min(1 << 20), prec))?;
+                }
+                at(base)?.powq(exponent, prec)?
+            }
+            (Expr::Constant(Constant::E), exponent) => {
+                budget.charge(price::exponential(prec))?;
+                at(exponent)?.exp(prec)?
+            }
+            (base, exponent) => {
+                let (base, exponent) = (at(base)?, at(exponent)?);
+                match whole(&exponent) {
+                    Some(n) => {
+                        budget.charge(price::power(u64::from(64 - n.unsigned_abs().leading_zeros()), prec))?;
+                        base.powi(n, prec)?
                     }
-                    at(base)?.powq(exponent, prec)?
-                }
-                (Expr::Constant(Constant::E), exponent) => {
-                    budget.charge(words * words * 25)?;
-                    at(exponent)?.exp(prec)?
-                }
-                (base, exponent) => {
-                    let (base, exponent) = (at(base)?, at(exponent)?);
-                    match whole(&exponent) {
-                        Some(n) => {
-                            budget.charge(words * words * 2 * u64::from(64 - n.unsigned_abs().leading_zeros()))?;
-                            base.powi(n, prec)?
-                        }
-                        None => {
-                            budget.charge(words * words * 150)?;
-                            base.pow(&exponent, prec)?
-                        }
+                    None => {
+                        budget.charge(price::logarithm(prec) + 2 * price::exponential(prec))?;
+                        base.pow(&exponent, prec)?
                     }
                 }
             }
-        }
+        },
         Expr::Call(function, items) => {
             let mut arguments = Vec::with_capacity(items.len());
             for item in items {
@@ -261,13 +254,12 @@ fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget:
 }
 
 fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -> Result<Complex, NoValue> {
-    let words = prec / 64 + 1;
-    budget.charge(words * words * 25)?;
+    budget.charge(price::exponential(prec))?;
     if matches!(function, Function::Sin | Function::Cos | Function::Tan | Function::Cot | Function::Sec | Function::Csc)
     {
         // A large angle is reduced by as many digits of pi, which are computed in time square in their number.
         let size = arguments.first().map_or(0, |angle| u64::try_from(angle.magnitude().max(0)).unwrap_or(0));
-        budget.charge((size / 32).saturating_mul(size / 32))?;
+        budget.charge((size / 16).saturating_mul(size / 16))?;
     }
     let one = Complex::from(Ball::small(1));
     let real = |at: usize| -> Result<&Ball, NoValue> { Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?) };
@@ -335,7 +327,7 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             Complex { re: twice.re.scaled(-1), im: twice.im.map(|im| im.scaled(-1)) }
         }
         Function::Ln => {
-            budget.charge(words * words * 40)?;
+            budget.charge(price::logarithm(prec))?;
             let log = first.ln(prec)?;
             match arguments.get(1) {
                 Some(base) => log.mul(&base.ln(prec)?.recip(prec)?, prec)?,
@@ -356,7 +348,7 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
                 return Err(NoValue::Here(Unknown::Undefined));
             }
             let mut total = Ball::small(1);
-            budget.charge(n.unsigned_abs() * words)?;
+            budget.charge(n.unsigned_abs() * price::node(prec))?;
             for k in 2..=n {
                 total = total.mul(&Ball::small(k), prec)?;
             }
@@ -367,7 +359,7 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             if !(-1..=MAX_TERMS).contains(&n) {
                 return Err(NoValue::Here(Unknown::Undefined));
             }
-            budget.charge(n.unsigned_abs() * words)?;
+            budget.charge(n.unsigned_abs() * price::node(prec))?;
             (1..=n).rev().step_by(2).try_fold(Ball::small(1), |total, k| total.mul(&Ball::small(k), prec))?.into()
         }
         Function::Binomial => {
@@ -379,7 +371,7 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             if k > MAX_TERMS {
                 return Err(NoValue::Here(Unknown::TooLarge));
             }
-            budget.charge(k.unsigned_abs() * words * 3)?;
+            budget.charge(k.unsigned_abs() * price::node(prec) * 3)?;
             let mut total = Ball::small(1);
             for j in 1..=k {
                 total = total.mul(&Ball::small(n - k + j), prec)?.mul(&Ball::small(j).recip(prec)?, prec)?;

@@ -11,6 +11,7 @@ pub(crate) mod evaluate;
 pub(crate) mod family;
 pub(crate) mod measured;
 pub(crate) mod points;
+mod price;
 pub(crate) mod real_set;
 pub(crate) mod rename;
 pub(crate) mod rule;

@@ -396,7 +396,7 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
 /// The sign of `a - b` for real constants: `None` when it cannot be told.
 pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>, Exhausted> {
     if let (Expr::Number(a), Expr::Number(b)) = (a, b) {
-        budget.charge(20 + (a.bits() / 64).saturating_mul(b.bits() / 64))?;
+        budget.charge(20 + (a.bits() / 64).saturating_mul(b.bits() / 64) / 10)?;
         let (Some(below), Some(above)) = (a.less(b), b.less(a)) else {
             return Ok(None);
         };

@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
     /// Not algebraic, or not known to be: the numbers below still count, so that `pi + 10^-200` is told from `pi`.
     fn opaque(&mut self, expr: &'a Expr) -> Height {
         self.proved = false;
-        expr.children().into_iter().fold(Height { u: 2, l: 0 }, |so_far, child| {
+        expr.children().fold(Height { u: 2, l: 0 }, |so_far, child| {
             let next = self.height(child);
             Height { u: so_far.u.saturating_add(next.u).saturating_add(next.l), l: so_far.l }
         })

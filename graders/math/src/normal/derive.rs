@@ -59,7 +59,7 @@ impl Derivation<'_> {
                 ends.iter().any(|end| self.varies(end)) || **bound != *self.name && self.varies(body)
             }
             Expr::Symbol(symbol) => **symbol == *self.name,
-            other => other.children().into_iter().any(|child| self.varies(child)),
+            other => other.children().any(|child| self.varies(child)),
         }
     }
 

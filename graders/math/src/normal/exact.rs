@@ -15,7 +15,7 @@ const MAX_FACTORIAL: i64 = 3_000;
 /// The value of a function of numbers, if it is a number that can be formed.
 pub(super) fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<Option<Rational>, Exhausted> {
     let size: u64 = numbers.iter().map(|value| words(value)).sum();
-    budget.charge(size * size + 8)?;
+    budget.charge(size * size + 60 * (size - numbers.len() as u64) + 8)?;
     if size > 256 {
         return Ok(None);
     }
@@ -55,14 +55,14 @@ pub(super) fn exact(function: Function, numbers: &[&Rational], budget: &Budget) 
         (Function::Factorial, [value]) => match value.to_i64() {
             Some(n) if (0..=MAX_FACTORIAL).contains(&n) => {
                 // n factors of about n·log n / 2 bits.
-                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 48 + 4))?;
+                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 500 + 2))?;
                 Some(Rational::integer(range_product(1, n)))
             }
             _ => None,
         },
         (Function::DoubleFactorial, [value]) => match value.to_i64() {
             Some(n) if (-1..=MAX_FACTORIAL).contains(&n) => {
-                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 16 + 4))?;
+                budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 400 + 1))?;
                 Some(Rational::integer((1..=n).rev().step_by(2).fold(BigInt::one(), |so_far, k| so_far * k)))
             }
             _ => None,
@@ -122,7 +122,7 @@ fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Ra
     if k > MAX_FACTORIAL {
         return Ok(None);
     }
-    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 24 + 8))?;
+    budget.charge(k.unsigned_abs() * (k.unsigned_abs() / 240 + 5))?;
     let top = range_product(n - k + 1, n);
     Ok(Some(Rational::integer(top / range_product(1, k))))
 }

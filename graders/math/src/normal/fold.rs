@@ -1,7 +1,7 @@
 //! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products are flat and sorted, percent
 //! and degrees are factors. Whatever would grow too large stays as it is written.
 
-use num_traits::ToPrimitive;
+use num_traits::{One, ToPrimitive, Zero};
 
 use super::derive::derivative;
 use super::exact::{exact, remainder};
@@ -19,7 +19,7 @@ const MAX_POWER_BITS: u64 = 1 << 17;
 /// # Errors
 /// [`Exhausted`] when the work is more than the budget.
 pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
-    budget.charge(8)?;
+    budget.charge(12)?;
     Ok(match expr {
         Expr::Sum(items) => sum(all(items, budget)?, budget)?,
         Expr::Product(items) => product(all(items, budget)?, budget)?,
@@ -68,7 +68,7 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
 
 /// How deep bound variables are nested.
 fn bound_depth(expr: &Expr) -> usize {
-    let below = expr.children().into_iter().map(bound_depth).max().unwrap_or(0);
+    let below = expr.children().map(bound_depth).max().unwrap_or(0);
     below + usize::from(matches!(expr, Expr::Bound(..)))
 }
 
@@ -95,11 +95,32 @@ pub(super) fn words(value: &Rational) -> u64 {
 }
 
 /// What a sum or a product of two numbers costs. One of fractions costs a greatest common divisor, which is quadratic in the size
-/// of both.
+/// of both, unless one is a multiple of the other, as in `2006!/2004!`.
 fn cost(a: &Rational, b: &Rational) -> u64 {
     let (a_words, b_words) = (words(a), words(b));
-    let reduced = if a.is_integer() && b.is_integer() { 0 } else { (a_words + b_words).saturating_pow(2) / 8 + 100 };
-    (a_words * b_words).saturating_add(reduced).saturating_add(4)
+    let both = a_words + b_words;
+    let multiplied = a_words * b_words / 13 + 5;
+    let whole_multiple = |a: &Rational, b: &Rational| {
+        a.is_integer()
+            && b.num().magnitude().is_one()
+            && a_words.abs_diff(b_words) < 16
+            && (a.num() % b.den()).is_zero()
+    };
+    if a.is_integer() && b.is_integer() {
+        multiplied
+    } else if both < 4 {
+        multiplied + 15
+    } else if whole_multiple(a, b) || whole_multiple(b, a) {
+        multiplied + 40 * both
+    } else {
+        multiplied.saturating_add(40 * both).saturating_add(both.saturating_pow(2) / 2)
+    }
+}
+
+/// What a power costs, by its words.
+fn power_cost(result: &Rational) -> u64 {
+    let words = words(result);
+    words.pow(2) / 60 + 5 * words + 15
 }
 
 fn sum(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
@@ -229,18 +250,18 @@ fn power(base: Expr, exponent: Expr, budget: &Budget) -> Result<Expr, Exhausted>
             if let Some(whole) = raised.to_i64()
                 && let Some(result) = value.pow(whole, MAX_POWER_BITS)
             {
-                budget.charge(words(&result) * 16)?;
+                budget.charge(power_cost(&result))?;
                 return Ok(Expr::Number(result));
             }
             if let (Some(num), Some(index)) = (raised.num().to_i64(), raised.den().to_u32())
                 && index > 1
                 && index < 10_000
             {
-                budget.charge(words(&value) * words(&value) + 20)?;
+                budget.charge(words(&value).pow(2) / 5 + 5 * words(&value) + 20)?;
                 if let Some(root) = value.root(index)
                     && let Some(result) = root.pow(num, MAX_POWER_BITS)
                 {
-                    budget.charge(words(&result) * 16)?;
+                    budget.charge(power_cost(&result))?;
                     return Ok(Expr::Number(result));
                 }
             }

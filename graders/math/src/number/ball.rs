@@ -289,7 +289,13 @@ impl Ball {
 
     /// The midpoint as a rational, unless it is too large to be one.
     pub(crate) fn exact_midpoint(&self) -> Option<Rational> {
-        Rational::integer(self.mid.clone()).mul(&Rational::small(2).pow(self.exp, 8_000)?)
+        if self.exp.unsigned_abs() > 8_000 {
+            return None;
+        }
+        if self.exp >= 0 {
+            return Some(Rational::integer(&self.mid << self.exp));
+        }
+        Rational::new(self.mid.clone(), BigInt::one() << self.exp.unsigned_abs())
     }
 
     /// The radius as an exact number.

@@ -163,7 +163,7 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> Known<Ball> {
     let bits = prec + GUARD + 16;
     let mut m = mid.scaled(-k).fixed(point(bits))?;
     // Square roots bring m near 1, where the series of artanh is short; each doubles the error of the result.
-    let roots = 8u64;
+    let roots = 3 + bits / 256;
     for _ in 0..roots {
         m = (m << bits).sqrt();
     }

@@ -173,12 +173,13 @@ pub(crate) fn connective(token: &Token<'_>) -> Option<Join> {
     if word.len() > 6 {
         return None;
     }
-    match word.to_lowercase().as_str() {
-        "and" | "et" | "und" | "y" if word.len() > 1 => Some(Join::And),
-        "or" | "oder" | "ou" => Some(Join::Or),
-        "和" | "与" => Some(Join::And),
-        "或" | "或者" => Some(Join::Or),
-        _ => None,
+    let is_one_of = |words: &[&str]| words.iter().any(|own| word.eq_ignore_ascii_case(own));
+    if is_one_of(&["and", "et", "und", "和", "与"]) {
+        Some(Join::And)
+    } else if is_one_of(&["or", "oder", "ou", "或", "或者"]) {
+        Some(Join::Or)
+    } else {
+        None
     }
 }
 

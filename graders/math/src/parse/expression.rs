@@ -313,13 +313,11 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
     let mut lead = lead;
     let (mut rest, first) = factor(input)?;
     let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
-    // Whether all factors are numbers, asked once of each.
-    let mut numeric = is_numeric(&first);
-    let mut asked = 1;
+    // Whether all factors are numbers, asked once of each and only where letters follow: their trees may be deep.
+    let mut numeric = true;
+    let mut asked = 0;
     let mut factors = vec![first];
     loop {
-        numeric &= factors.get(asked..).unwrap_or_default().iter().all(is_numeric);
-        asked = factors.len();
         match rest.first() {
             Some(Kind::Times) => {
                 let (after, next) = signed_factor(rest.skip(1))?;
@@ -351,9 +349,16 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 rest = after;
                 stack(rest)?;
                 let left = signed(std::mem::replace(&mut lead, Sign::Plus), product_of(std::mem::take(&mut factors)));
+                asked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
             _ if begins_factor(rest) => {
+                if matches!(rest.first(), Some(Kind::Word(letters)) if letters.len() > 1)
+                    || matches!(rest.first(), Some(Kind::Styled(_)))
+                {
+                    numeric &= factors.get(asked..).unwrap_or_default().iter().all(is_numeric);
+                    asked = factors.len();
+                }
                 // `12 red apples`: letters before a word that is counted.
                 let counted = |word: &str| {
                     rest.spaced()

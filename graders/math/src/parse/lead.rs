@@ -126,6 +126,9 @@ fn foreign(text: &str) -> Option<&str> {
     const NAMED: &[&str] =
         &["respuesta", "réponse", "antwort", "risposta", "resposta", "ответ", "正确答案", "最终答案", "答案"];
     const CHOSEN: &[&str] = &["故选", "应选", "选择", "选项", "选"];
+    if !text.starts_with(char::is_alphabetic) {
+        return None;
+    }
     let after = |lead: &&str| {
         let mut rest = text.char_indices();
         let same = lead.chars().all(|own| rest.next().is_some_and(|(_, c)| c.to_lowercase().eq(own.to_lowercase())));
@@ -197,6 +200,9 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
             (name, value)
         }
     };
+    if name.len() > LONGEST_WRAPPING {
+        return None;
+    }
     let sentence = !text.contains(':');
     let name = text::spoken(name);
     let name = name.strip_prefix("The ").or_else(|| name.strip_prefix("the ")).unwrap_or(&name);

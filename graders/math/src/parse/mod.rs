@@ -124,7 +124,7 @@ fn labelled(text: &str) -> Option<Expr> {
 /// `①③` and `①、③`: numbers of statements, in the order given.
 fn circled(text: &str) -> Option<Expr> {
     let is_number = |c: &char| ('①'..='⑳').contains(c);
-    if !text.contains(|c: char| is_number(&c)) || text.len() > MAX_CIRCLED {
+    if text.len() > MAX_CIRCLED || !text.contains(|c: char| is_number(&c)) {
         return None;
     }
     let rest = |c: char| is_number(&c) || c.is_whitespace() || matches!(c, '、' | ',' | ';' | '和' | '$' | '.');
@@ -147,7 +147,7 @@ fn said(clean: &str, commas: Commas) -> Said {
     if lexed.tokens.len() > lexer::MAX_TOKENS {
         return nothing;
     }
-    let tokens = unwrapped(&separated(lexed.tokens));
+    let tokens = unwrapped(separated(lexed.tokens));
     if tokens.len() > MAX_TOKENS {
         return nothing;
     }
@@ -229,7 +229,14 @@ fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
 
 /// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says what `(x)` says. Linear, and
 /// no matter how deep.
-fn unwrapped<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
+fn unwrapped(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
+    let twice = |pair: &[Token<'_>]| match pair {
+        [outer, inner] => matches!(outer.kind, Kind::Open(_)) && outer.kind == inner.kind,
+        _ => false,
+    };
+    if !tokens.windows(2).any(twice) {
+        return tokens;
+    }
     let mut partner: Vec<usize> = vec![usize::MAX; tokens.len()];
     let mut open: Vec<usize> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -268,5 +275,5 @@ fn unwrapped<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
             }
         }
     }
-    tokens.iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(token, _)| *token).collect()
+    tokens.into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(token, _)| token).collect()
 }

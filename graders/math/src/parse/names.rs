@@ -6,9 +6,9 @@ use crate::tree::{Constant, End, Expr, Function, NamedSet, Relation};
 
 /// What the lexer does with a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Meaning {
+pub(crate) enum Meaning<'a> {
     /// It is this token.
-    Is(Kind<'static>),
+    Is(Kind<'a>),
     /// It changes how things look, not what they say.
     Layout,
     /// As [`Meaning::Layout`], with an argument that says nothing either.
@@ -26,7 +26,7 @@ pub(crate) enum Meaning {
 }
 
 /// The meaning of `\name`.
-pub(crate) fn command(name: &str) -> Option<Meaning> {
+pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
     use Kind::{Close, Command, Open};
     let is = |kind| Some(Meaning::Is(kind));
     let relation = |relation| Some(Meaning::Is(Kind::Relation(relation)));
@@ -119,19 +119,20 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
         "exponentialE" => is(Kind::Styled("e")),
         "imaginaryI" | "imaginaryJ" => is(Kind::Styled("i")),
         "pmod" | "pod" => is(Command("pmod")),
-        "sum" | "prod" | "int" | "lim" | "iint" | "oint" => name_of(name),
+        "iint" | "oint" => is(Command("int")),
+        "sum" | "prod" | "int" | "lim" => is(Command(name)),
         "infty" | "infin" | "infinity" => is(Command("infty")),
         "emptyset" | "varnothing" | "empty" | "O" => is(Command("emptyset")),
         "circ" => is(Command("circ")),
         "overline" | "bar" | "widebar" => is(Command("overline")),
         "dot" => is(Command("dot")),
         "vec" | "overrightarrow" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overset" | "underset"
-        | "stackrel" | "overarc" | "wideparen" => name_of(name),
+        | "stackrel" | "overarc" | "wideparen" => is(Command(name)),
         "substack" => Some(Meaning::Layout),
         "angle" | "triangle" | "square" | "Box" | "Delta" | "nabla" | "forall" | "exists" | "partial" | "hbar"
         | "ell" | "aleph" | "therefore" | "because" | "checkmark" | "measuredangle" | "odot" | "oplus" | "otimes"
         | "neg" | "lnot" | "complement" | "mho" | "diamond" | "Diamond" | "blacksquare" | "dagger" | "top" => {
-            name_of(name)
+            is(Command(name))
         }
         "Re" => is(Command("re")),
         "Im" => is(Command("im")),
@@ -146,89 +147,26 @@ pub(crate) fn command(name: &str) -> Option<Meaning> {
     }
 }
 
-/// A command whose canonical name is its own name.
-fn name_of(name: &str) -> Option<Meaning> {
-    const OWN: &[&str] = &[
-        "Box",
-        "Delta",
-        "Diamond",
-        "aleph",
-        "angle",
-        "because",
-        "blacksquare",
-        "checkmark",
-        "complement",
-        "dagger",
-        "ddot",
-        "diamond",
-        "ell",
-        "exists",
-        "forall",
-        "hat",
-        "hbar",
-        "int",
-        "lim",
-        "lnot",
-        "measuredangle",
-        "mho",
-        "nabla",
-        "neg",
-        "odot",
-        "oplus",
-        "otimes",
-        "overarc",
-        "overrightarrow",
-        "overset",
-        "partial",
-        "prod",
-        "square",
-        "stackrel",
-        "sum",
-        "therefore",
-        "tilde",
-        "top",
-        "triangle",
-        "underset",
-        "vec",
-        "widehat",
-        "wideparen",
-        "widetilde",
-    ];
-    let own = match name {
-        "iint" | "oint" => "int",
-        other => OWN.iter().find(|own| **own == other)?,
-    };
-    Some(Meaning::Is(Kind::Command(own)))
-}
-
 /// The name of a Greek letter; variants count as the letter.
-pub(crate) fn greek(name: &str) -> Option<&'static str> {
-    const LETTERS: &[&str] = &[
-        "Gamma", "Lambda", "Omega", "Phi", "Pi", "Psi", "Sigma", "Theta", "Upsilon", "Xi", "alpha", "beta", "chi",
-        "delta", "epsilon", "eta", "gamma", "iota", "kappa", "lambda", "mu", "nu", "omega", "omicron", "phi", "pi",
-        "psi", "rho", "sigma", "tau", "theta", "upsilon", "xi", "zeta",
-    ];
-    let name = match name {
+pub(crate) fn greek(name: &str) -> Option<&str> {
+    Some(match name {
         "varepsilon" => "epsilon",
         "vartheta" => "theta",
         "varphi" => "phi",
         "varrho" => "rho",
         "varsigma" => "sigma",
-        "varpi" => "pi_variant",
         "varkappa" => "kappa",
-        other => other,
-    };
-    LETTERS.iter().find(|letter| **letter == name).copied()
+        "Gamma" | "Lambda" | "Omega" | "Phi" | "Pi" | "Psi" | "Sigma" | "Theta" | "Upsilon" | "Xi" | "alpha"
+        | "beta" | "chi" | "delta" | "epsilon" | "eta" | "gamma" | "iota" | "kappa" | "lambda" | "mu" | "nu"
+        | "omega" | "omicron" | "phi" | "pi" | "psi" | "rho" | "sigma" | "tau" | "theta" | "upsilon" | "xi"
+        | "zeta" => name,
+        _ => return None,
+    })
 }
 
 /// The usual name of a function name in any spelling, as a command or as a bare word.
-pub(crate) fn function_name(name: &str) -> Option<&'static str> {
-    const USUAL: &[&str] = &[
-        "abs", "arccos", "arccot", "arcosh", "arcsin", "arctan", "arg", "arsinh", "artanh", "ceil", "cis", "cos",
-        "cosh", "cot", "coth", "csc", "csch", "det", "exp", "floor", "gcd", "im", "lcm", "lg", "ln", "log", "max",
-        "min", "re", "sec", "sech", "sgn", "sin", "sinh", "tan", "tanh",
-    ];
-    let name = match name {
+pub(crate) fn function_name(name: &str) -> Option<&str> {
+    Some(match name {
         "tg" => "tan",
         "ctg" | "cotan" | "ctan" => "cot",
         "cosec" => "csc",
@@ -246,10 +184,11 @@ pub(crate) fn function_name(name: &str) -> Option<&'static str> {
         "Arg" => "arg",
         "Re" => "re",
         "Im" => "im",
-        "re" | "im" => return None,
-        other => other,
-    };
-    USUAL.iter().find(|usual| **usual == name).copied()
+        "abs" | "arccos" | "arccot" | "arcosh" | "arcsin" | "arctan" | "arg" | "arsinh" | "artanh" | "ceil" | "cis"
+        | "cos" | "cosh" | "cot" | "coth" | "csc" | "csch" | "det" | "exp" | "floor" | "gcd" | "lcm" | "lg" | "ln"
+        | "log" | "max" | "min" | "sec" | "sech" | "sgn" | "sin" | "sinh" | "tan" | "tanh" => name,
+        _ => return None,
+    })
 }
 
 /// The function a usual name stands for.
@@ -423,7 +362,7 @@ pub(crate) fn character(c: char) -> Option<Kind<'static>> {
 /// A superscript or subscript character as the plain one; `true` for a superscript.
 pub(crate) fn script(c: char) -> Option<(char, bool)> {
     // Asked of every character.
-    if c.is_ascii() {
+    if !matches!(c, '²' | '³' | '¹' | 'ˣ' | 'ᵢ' | '\u{2070}'..='\u{209c}') {
         return None;
     }
     const SUPER: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ";

@@ -6,6 +6,9 @@ use super::text;
 use super::token::{Kind, Tokens};
 use crate::tree::{Expr, NamedSet};
 
+/// Longest text that may name the real numbers, articles included, in bytes.
+const LONGEST_NAME_OF_REALS: usize = 60;
+
 /// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
 pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     let unknown = |kind: Option<Kind<'_>>| match kind {
@@ -108,7 +111,9 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         return None;
     }
     let plain = text::spoken(piece.text(source));
-    if matches!(text::comparable(&plain).as_str(), "all real numbers" | "all reals" | "set of all real numbers") {
+    if plain.len() <= LONGEST_NAME_OF_REALS
+        && matches!(text::comparable(&plain).as_str(), "all real numbers" | "all reals" | "set of all real numbers")
+    {
         return Some(Expr::Named(NamedSet::Reals));
     }
     (!plain.is_empty()).then(|| Expr::Text(plain.into()))

@@ -80,6 +80,16 @@ pub(crate) fn spoken(text: &str) -> String {
         }
     }
     while let Some(c) = rest.chars().next() {
+        // Most of a text is runs of letters, which stay as they are.
+        if c.is_alphanumeric() {
+            let run = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            let (letters, after) = rest.split_at(run);
+            plain.push_str(letters);
+            rest = after;
+            before = letters.chars().next_back().unwrap_or(c);
+            solid = before;
+            continue;
+        }
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
         let next = rest.chars().next().unwrap_or(' ');
         if c == '\\' {
@@ -89,16 +99,19 @@ pub(crate) fn spoken(text: &str) -> String {
                 plain.push('\\');
                 plain.push_str(command);
             }
-            plain.push(' ');
+            blank(&mut plain);
             rest = rest.get(len..).unwrap_or_default();
-        } else if c.is_alphanumeric()
-            || matches!(c, '+' | '*' | '/' | '^' | '=' | '<' | '>' | '_' | '%' | '√' | '±' | '×' | '≤' | '≥' | '≠')
+        } else if matches!(c, '+' | '*' | '/' | '^' | '=' | '<' | '>' | '_' | '%' | '√' | '±' | '×' | '≤' | '≥' | '≠')
             || is_mark(c, before, next)
             || c == '!' && before.is_ascii_digit()
         {
             plain.push(c);
         } else if matches!(c, '-' | '−' | '–') {
-            plain.push(if is_minus(&plain, before, solid, rest) { '-' } else { ' ' });
+            if is_minus(&plain, before, solid, rest) {
+                plain.push('-');
+            } else {
+                blank(&mut plain);
+            }
         } else if c == '\'' || c == '’' {
             // `don't` is one word, `f'` is not `f`.
             if last_word_is_letter(&plain) && !next.is_alphabetic() {
@@ -107,15 +120,25 @@ pub(crate) fn spoken(text: &str) -> String {
         } else if c == '(' && rest.starts_with("s)") && plain.chars().rev().take(3).all(char::is_alphabetic) {
             rest = rest.get(2..).unwrap_or_default();
         } else {
-            plain.push(' ');
+            blank(&mut plain);
         }
         before = c;
         if !c.is_whitespace() {
             solid = c;
         }
     }
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    words.join(" ")
+    plain.truncate(plain.trim_end().len());
+    if plain.starts_with(' ') {
+        plain.remove(0);
+    }
+    plain
+}
+
+/// A blank, unless one stands there.
+fn blank(plain: &mut String) {
+    if !plain.ends_with(' ') {
+        plain.push(' ');
+    }
 }
 
 /// What follows the opening of a command that is only layout.

@@ -344,8 +344,9 @@ impl Expr {
     }
 
     /// The parts directly below.
-    pub fn children(&self) -> Vec<&Expr> {
-        match self {
+    pub fn children(&self) -> impl Iterator<Item = &Expr> {
+        // One part, parts in a row, parts in rows.
+        let (one, row, rows): (Option<&Expr>, &[Expr], &[Vec<Expr>]) = match self {
             Self::Number(_)
             | Self::Constant(_)
             | Self::Symbol(_)
@@ -357,7 +358,7 @@ impl Expr {
             | Self::Word(_)
             | Self::Text(_)
             | Self::Choice(..)
-            | Self::Huge(_) => Vec::new(),
+            | Self::Huge(_) => (None, &[], &[]),
             Self::Sum(items)
             | Self::Product(items)
             | Self::Call(_, items)
@@ -368,13 +369,16 @@ impl Expr {
             | Self::Set(items)
             | Self::List(items)
             | Self::SetOp(_, items)
-            | Self::Bound(_, _, items) => items.iter().collect(),
-            Self::Power(pair) => vec![&pair.0, &pair.1],
-            Self::PlusMinus { term, .. } => vec![term],
-            Self::Percent(inner) | Self::Quantity(inner, _) | Self::Where(inner, _) => vec![inner],
-            Self::SetBuilder(member, conditions) => std::iter::once(&**member).chain(conditions).collect(),
-            Self::Matrix(rows) | Self::Cases(rows) => rows.iter().flatten().collect(),
-        }
+            | Self::Bound(_, _, items) => (None, items, &[]),
+            Self::Power(pair) => (Some(&pair.0), std::slice::from_ref(&pair.1), &[]),
+            Self::Percent(inner)
+            | Self::Quantity(inner, _)
+            | Self::Where(inner, _)
+            | Self::PlusMinus { term: inner, .. } => (Some(inner), &[], &[]),
+            Self::SetBuilder(member, conditions) => (Some(member), conditions, &[]),
+            Self::Matrix(rows) | Self::Cases(rows) => (None, &[], rows),
+        };
+        one.into_iter().chain(row).chain(rows.iter().flatten())
     }
 
     /// The same node over parts changed by `change`.
@@ -414,7 +418,7 @@ impl Expr {
 
     /// Whether `found` holds for this node or any below it.
     pub fn any(&self, found: &dyn Fn(&Expr) -> bool) -> bool {
-        found(self) || self.children().into_iter().any(|child| child.any(found))
+        found(self) || self.children().any(|child| child.any(found))
     }
 
     /// The same tree with every free `name` replaced.

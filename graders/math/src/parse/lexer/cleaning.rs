@@ -32,11 +32,14 @@ fn with_points(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}.{after}"))
 }
 
+/// Whether a byte is what is left of a backslash and a letter, or a blank of its own kind.
+fn is_damage(byte: u8) -> bool {
+    matches!(byte, 0x07..=0x09 | 0x0b..=0x0d)
+}
+
 /// Whether a character has another spelling in the lexer.
 fn is_foreign(c: char) -> bool {
-    matches!(c, '\u{8}' | '\u{b}' | '\u{c}' | '\u{7}' | '\t' | '\r' | '。')
-        || !c.is_ascii() && plain(c).is_some()
-        || names::script(c).is_some()
+    u8::try_from(c).is_ok_and(is_damage) || !c.is_ascii() && plain(c).is_some() || names::script(c).is_some()
 }
 
 /// The usual spelling of a character.
@@ -63,9 +66,10 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
 }
 
 fn undamaged(text: &str) -> Cow<'_, str> {
-    let escaped = text.contains("\\\\{") || text.contains("\\\\%");
-    let doubled = text.contains("\\\\begin") || escaped && !text.contains("\\\\\\");
-    if !text.contains(is_foreign) && !doubled && !text.contains('<') {
+    let escaped = || text.contains("\\\\{") || text.contains("\\\\%");
+    let doubled = text.contains("\\\\") && (text.contains("\\\\begin") || escaped() && !text.contains("\\\\\\"));
+    let foreign = if text.is_ascii() { text.bytes().any(is_damage) } else { text.contains(is_foreign) };
+    if !foreign && !doubled && !text.contains('<') {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());

@@ -140,7 +140,7 @@ impl<'a> Lexer<'a> {
         let argument = self.argument_started();
         let raised = matches!(self.tokens.last().map(|token| token.kind), Some(Kind::Caret | Kind::Underscore));
         let rest = self.rest();
-        let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let len = rest.bytes().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(rest.len());
         let word = rest.get(..len).unwrap_or_default();
         // A backslash was lost.
         if word == "frac" && rest.get(len..).is_some_and(|tail| tail.starts_with('{')) {

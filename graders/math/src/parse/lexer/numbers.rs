@@ -112,7 +112,7 @@ impl Lexer<'_> {
         if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ' | b'~' | b'\'') || !next.is_ascii()) {
             return len;
         }
-        for separator in SEPARATORS {
+        for separator in SEPARATORS.iter().filter(|separator| separator.as_bytes().first() == next) {
             let plain = *separator == ",";
             // Nobody writes 5 as `005`: such digits are the thousands of a number.
             let zeros = rest.get(len..).is_some_and(|tail| {

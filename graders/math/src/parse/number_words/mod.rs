@@ -57,7 +57,7 @@ pub(crate) fn percentage(text: &str) -> Option<(Multiplier, &str)> {
             let head = text.get(..name.len())?;
             let rest = text.get(name.len()..)?;
             let ends = !rest.starts_with(char::is_alphanumeric);
-            (head.to_lowercase() == *name && ends).then(|| rest.trim_start())
+            (head.eq_ignore_ascii_case(name) && ends).then(|| rest.trim_start())
         })
     };
     after(NAMES)

@@ -6,6 +6,7 @@ mod parts;
 
 use super::date;
 use super::expression::statement;
+use super::names;
 use super::number_words::{self, Multiplier};
 use super::printed::{LONGEST, printed};
 use super::token::{Kind, Shape, Tokens};
@@ -157,6 +158,10 @@ fn is_definite(unit: &str, source: &str) -> bool {
 /// A quantity whose number is plain: digits or words.
 fn spelled(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let text = text.trim();
+    // `5分之一` begins with a digit, too.
+    if text.is_ascii() && text.starts_with(|c: char| c.is_ascii_digit()) {
+        return in_digits(text, tokens, source);
+    }
     for (sign, blank) in
         [("minus", true), ("negative", true), ("moins", true), ("menos", true), ("-", false), ("−", false)]
     {
@@ -200,14 +205,17 @@ fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         }
         return suffixed(value, rest, false).filter(|_| rest.chars().count() > 1 || !rest.is_ascii());
     }
+    in_digits(text, tokens, source)
+}
+
+/// Digits with what stands after them.
+fn in_digits(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let parts = segments(text)?;
     if let [(number, unit)] = parts.as_slice() {
-        let marked = tokens.text(source);
-        let value = literal(number)?;
-        if !is_definite(unit, marked) {
+        if unit.is_empty() || !is_definite(unit, tokens.text(source)) {
             return None;
         }
-        return suffixed(value, unit.trim_end_matches('.'), false);
+        return suffixed(literal(number)?, unit.trim_end_matches('.'), false);
     }
     compound(&parts)
 }
@@ -220,10 +228,9 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let sides = run.iter().rposition(|token| matches!(token.kind, Kind::Relation(_))).map_or(1, |at| at + 2);
     for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(sides)..run.len() {
         let (before, token) = (run.get(at - 1)?, run.get(at)?);
-        // No unit comes after a variable.
+        // No unit comes after a variable, or after a word that is no value.
         if let Kind::Word(name) | Kind::Styled(name) = before.kind
-            && name.len() == 1
-            && !matches!(name, "e" | "i")
+            && (name.len() == 1 && !matches!(name, "e" | "i") || is_only_word(name))
         {
             return None;
         }
@@ -266,6 +273,14 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         return with_unit(&value, unit);
     }
     None
+}
+
+/// Whether letters outside any command neither are a value nor begin one.
+fn is_only_word(word: &str) -> bool {
+    word.len() > 3
+        && names::function_name(word).is_none()
+        && names::value(word).is_none()
+        && !matches!(word, "sqrt" | "cbrt" | "infinity" | "Infinity" | "infty" | "binom" | "binomial" | "factorial")
 }
 
 /// A unit in print begins with a letter, a sign of money or degrees, or a fraction of units.

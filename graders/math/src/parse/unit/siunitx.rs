@@ -66,7 +66,8 @@ const MOST: usize = 64;
 /// A text with the commands of siunitx written out.
 pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
     const COMMANDS: &[&str] = &["\\SI", "\\qty", "\\num", "\\ang", "\\si", "\\unit"];
-    if !COMMANDS.iter().any(|command| text.contains(command)) {
+    let begins = |at: usize| text.get(at..).is_some_and(|rest| COMMANDS.iter().any(|own| rest.starts_with(own)));
+    if !text.match_indices('\\').any(|(at, _)| begins(at)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
