@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::program::{Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
+use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
 use assay_cell::{CellError, Cells};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
@@ -12,12 +12,12 @@ use quick_cache::sync::Cache;
 /// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the same program.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Wall time a cell has, in multiples of the seconds of the limit, before it is killed. A unit of work takes 0.2 to 0.4 ns, so
-/// a run that takes this long stands still or is not given the processor.
-const PATIENCE: f64 = 4.0;
+/// Work a cell does in a second of wall time at the least: a core does 4 to 9 times as much. One that is slower stands still, or
+/// is not given the processor, and is killed.
+const SLOWEST: u64 = 1_000_000_000;
 
-/// Wall time beside that, in seconds: for starting an instance on a machine under load.
-const SLACK: f64 = 10.0;
+/// Wall time beside that: for starting an instance on a machine under load.
+const SLACK: Duration = Duration::from_secs(10);
 
 /// Runs programs in cells. Cheap to clone: clones share cells and what is kept.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Programs {
         if let Some(compiled) = self.0.compiled.get(&key) {
             return Ok(compiled);
         }
-        let compiled = match self.0.cells.ask(&Request::Compile(compile), patience(10.0)).await {
+        let compiled = match self.0.cells.ask(&Request::Compile(compile), patience(COMPILE_WORK)).await {
             Ok(Reply::Compiled(compiled)) => compiled,
             Ok(other) => return Err(unable(&other)),
             // Compilers run on work as well: one that takes this long, or dies, does so over this text.
@@ -115,12 +115,11 @@ impl Programs {
         if let Some(ran) = self.0.runs.get(&key) {
             return Ok(Attempt { ran, deterministic: true });
         }
-        #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
-        let seconds = run.limits.work as f64 / WORK_PER_SECOND as f64;
+        let patience = patience(run.limits.work);
         let request = Request::Run(run);
         let mut overran = false;
         loop {
-            match self.0.cells.ask(&request, patience(seconds)).await {
+            match self.0.cells.ask(&request, patience).await {
                 Ok(Reply::Ran(ran)) => {
                     let ran = Arc::new(ran);
                     self.0.runs.insert(key, Arc::clone(&ran));
@@ -128,8 +127,8 @@ impl Programs {
                 }
                 Ok(other) => return Err(unable(&other)),
                 Err(CellError::Overran { .. }) if !overran => overran = true,
-                // Twice: the program's doing if it had the processor for more than its share, else ours.
-                Err(CellError::Overran { cpu, .. }) if cpu.as_secs_f64() > seconds => {
+                // Twice: the program's doing if it had the processor most of the time, else ours.
+                Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => {
                     return Ok(undetermined(End::OutOfWork));
                 }
                 Err(CellError::Died(how)) if self.healthy().await => {
@@ -142,13 +141,13 @@ impl Programs {
 
     /// Whether cells answer at all. A program that kills two cells is to blame only if they do.
     async fn healthy(&self) -> bool {
-        let asked = self.0.cells.ask::<Reply>(&Request::Images, patience(1.0)).await;
+        let asked = self.0.cells.ask::<Reply>(&Request::Images, SLACK).await;
         matches!(asked, Ok(Reply::Images(_)))
     }
 }
 
-fn patience(seconds: f64) -> Duration {
-    Duration::from_secs_f64(SLACK + PATIENCE * seconds)
+fn patience(work: u64) -> Duration {
+    SLACK + Duration::from_secs(work / SLOWEST)
 }
 
 fn undetermined(end: End) -> Attempt {

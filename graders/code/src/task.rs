@@ -295,7 +295,7 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "at most 60 seconds of 4e9: far below 2^53, and above zero"
+        reason = "at most 60 seconds of 2e10: far below 2^53, and above zero"
     )]
     let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
     Ok(Limits { work, memory_bytes: raw.memory_mb << 20, output_bytes: raw.output_kb << 10 })

@@ -75,11 +75,14 @@ impl Cell {
         why.to_owned()
     }
 
-    /// Processor time used so far; zero when the system does not say.
+    /// Processor time used so far, over all threads; zero when the system does not say.
     fn cpu(&self) -> Duration {
         let Some(id) = self.process.id() else { return Duration::ZERO };
-        let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).unwrap_or_default();
-        let nanoseconds = text.split_whitespace().next().and_then(|field| field.parse().ok());
-        Duration::from_nanos(nanoseconds.unwrap_or_default())
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let nanoseconds = tasks.filter_map(|task| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(nanoseconds.sum())
     }
 }

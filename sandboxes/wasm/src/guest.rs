@@ -81,13 +81,14 @@ impl Guest {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
                 Stop::Exit(status) => Stopped::Ended(End::Exited(*status)),
+                Stop::Memory => Stopped::Ended(End::OutOfMemory),
                 Stop::Output => Stopped::Ended(End::OutOfOutput),
                 Stop::Peer => Stopped::ByPeer,
             };
         }
         let trap = error.downcast_ref::<Trap>();
         Stopped::Ended(match trap {
-            _ if self.state().memory_refused => End::OutOfMemory,
+            _ if self.state().memory_refusals > 0 => End::OutOfMemory,
             Some(Trap::OutOfFuel) => End::OutOfWork,
             Some(Trap::StackOverflow) => End::Raised("the stack of the sandbox overflowed".to_owned()),
             _ => End::Raised(format!("the program broke the interpreter: {error}")),

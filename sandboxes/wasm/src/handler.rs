@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Sender, channel};
 
 use assay_cell::Handler;
-use assay_cell::program::{Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
+use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
@@ -14,9 +14,6 @@ use crate::judge::{Line, Word, line};
 use crate::message::Message;
 use crate::state::State;
 use crate::ImageError;
-
-/// Work a compiler may do: ten seconds'.
-const COMPILE_WORK: u64 = 10 * assay_cell::program::WORK_PER_SECOND;
 
 /// Bytes a compiler, or a text that judges, may write: both have nothing to say.
 const DRIVER_OUTPUT: u64 = 1 << 20;
@@ -219,7 +216,7 @@ fn ran(guest: &Guest, run: &Run, end: End) -> Ran {
     let state = guest.state();
     let end = match end {
         // What a program does that is refused memory is for it to say, unless it ends badly.
-        End::Raised(_) | End::OutOfWork if state.memory_refused => End::OutOfMemory,
+        End::Raised(_) | End::OutOfWork if state.memory_refusals > 0 => End::OutOfMemory,
         end => end,
     };
     Ran {

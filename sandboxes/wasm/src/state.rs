@@ -9,6 +9,10 @@ use crate::judge::Line;
 /// Most of standard error that is kept, in bytes: the end, where exceptions stand.
 const STDERR_TAIL: usize = 16 << 10;
 
+/// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few; one that asks again and again
+/// does little work that is counted and takes much time.
+const MAX_REFUSALS: u32 = 1_000;
+
 /// Why the host ended an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Stop {
@@ -16,6 +20,8 @@ pub(crate) enum Stop {
     Exit(i32),
     #[error("the program wrote more than allowed")]
     Output,
+    #[error("the program asked for memory again and again")]
+    Memory,
     #[error("the program under test ended")]
     Peer,
 }
@@ -46,8 +52,8 @@ pub(crate) struct State {
     pub(crate) peer: Option<Line>,
     /// What the peer answered, until the guest has made room for it.
     pub(crate) answer: Vec<u8>,
-    /// Whether memory beyond the limit was asked for.
-    pub(crate) memory_refused: bool,
+    /// How often memory beyond the limit was asked for.
+    pub(crate) memory_refusals: u32,
 }
 
 impl State {
@@ -64,7 +70,7 @@ impl State {
             exports: None,
             peer: None,
             answer: Vec::new(),
-            memory_refused: false,
+            memory_refusals: 0,
         }
     }
 
@@ -95,7 +101,12 @@ impl State {
 impl ResourceLimiter for State {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let granted = desired as u64 <= self.limits.memory_bytes;
-        self.memory_refused |= !granted;
+        if !granted {
+            self.memory_refusals += 1;
+            if self.memory_refusals == MAX_REFUSALS {
+                return Err(Stop::Memory.into());
+            }
+        }
         Ok(granted)
     }
 

@@ -1,0 +1,135 @@
+//! Cells die, hang and are killed; what they were asked is answered nevertheless, or told as what it is.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use assay_cell::program::{End, Reply, Request};
+use assay_cell::{CellError, CellOptions, Cells};
+
+use crate::{ask, compile, images, pool, request, run};
+
+/// Processes this test started that run as cells of `images`; other tests of this binary have their own folders' links.
+fn cells_of(folder: &std::path::Path) -> BTreeSet<u32> {
+    let wanted = folder.display().to_string();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| {
+            let id = process.file_name().to_str()?.parse().ok()?;
+            let line = std::fs::read(process.path().join("cmdline")).ok()?;
+            let mut words = line.split(|byte| *byte == 0);
+            (words.nth(1)? == b"__cell" && words.next()? == wanted.as_bytes()).then_some(id)
+        })
+        .collect()
+}
+
+/// A pool whose cells can be told from those of other tests: its image folder is a link of its own.
+fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("images");
+    std::os::unix::fs::symlink(images(), &link).unwrap();
+    let program = env!("CARGO_BIN_EXE_assay-cell").into();
+    let cells = Cells::new(CellOptions { program, arguments: vec![link.clone().into_os_string()], count });
+    (cells, folder, link)
+}
+
+fn kill(id: u32) {
+    let id = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn a_killed_cell_costs_nothing_but_a_second_try() {
+    let (cells, _folder, link) = marked_pool(1);
+    let code = compile(&cells, "x = 0\nfor i in range(3_000_000): x += i\nprint(x)").await;
+    let before = cells_of(&link);
+    assert_eq!(before.len(), 1);
+    let request = request(&code, "");
+    let asked = cells.ask::<Reply>(&request, crate::PATIENCE);
+    let killer = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        before.iter().copied().for_each(kill);
+    };
+    let (reply, ()) = tokio::join!(asked, killer);
+    let Reply::Ran(ran) = reply.unwrap() else { panic!("not run") };
+    assert_eq!((ran.end, ran.stdout.as_slice()), (End::Finished, b"4499998500000\n".as_slice()));
+    assert!(cells_of(&link).is_disjoint(&before), "another cell took the place of the dead one");
+    cells.stop().await;
+    assert!(cells_of(&link).is_empty(), "cells end with their pool");
+}
+
+#[tokio::test]
+async fn a_cell_that_overruns_is_killed_and_replaced() {
+    let (cells, _folder, link) = marked_pool(1);
+    let code = compile(&cells, "while True: pass").await;
+    let hung = ask(&cells, &code, "", Duration::from_millis(300)).await;
+    assert!(matches!(hung, Err(CellError::Overran { .. })), "{hung:?}");
+    let code = compile(&cells, "print(input())").await;
+    assert_eq!(run(&cells, &code, "next\n").await.stdout, b"next\n");
+    assert_eq!(cells_of(&link).len(), 1);
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_waits_for_frees_its_cell() {
+    let cells = pool(1);
+    let code = compile(&cells, "while True: pass").await;
+    let dropped = tokio::time::timeout(Duration::from_millis(100), ask(&cells, &code, "", crate::PATIENCE)).await;
+    assert!(dropped.is_err());
+    let code = compile(&cells, "print(5)").await;
+    assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn large_frames_pass_both_ways() {
+    let cells = pool(1);
+    let code = compile(&cells, "import sys\nsys.stdout.write(sys.stdin.read())").await;
+    let text = "0123456789abcdef".repeat(60_000);
+    assert_eq!(run(&cells, &code, &text).await.stdout, text.as_bytes());
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_cell_is_told() {
+    let nothing = CellOptions { program: "/nonexistent".into(), arguments: Vec::new(), count: 1 };
+    let asked = Cells::new(nothing).ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    assert!(matches!(asked, Err(CellError::Start { .. })), "{asked:?}");
+    let dies = CellOptions { program: "/bin/false".into(), arguments: Vec::new(), count: 1 };
+    let asked = Cells::new(dies).ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
+    let stopped = pool(1);
+    stopped.stop().await;
+    let asked = stopped.ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    assert!(matches!(asked, Err(CellError::Stopping)), "{asked:?}");
+}
+
+#[tokio::test]
+async fn memory_and_descriptors_stay_flat() {
+    let (cells, _folder, link) = marked_pool(1);
+    let greedy = compile(&cells, "a = []\nwhile True: a.append(bytearray(1 << 20))").await;
+    let loud = compile(&cells, "while True: print('x' * 1000)").await;
+    let deep = compile(&cells, "def f(): return f()\nf()").await;
+    let round = async || {
+        assert_eq!(run(&cells, &greedy, "").await.end, End::OutOfMemory);
+        assert_eq!(run(&cells, &loud, "").await.end, End::OutOfOutput);
+        assert!(matches!(run(&cells, &deep, "").await.end, End::Raised(_)));
+    };
+    let seen = || {
+        let id = cells_of(&link).into_iter().next().unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap().trim();
+        let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
+        (id, std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count(), kib)
+    };
+    for _ in 0..3 {
+        round().await;
+    }
+    let (id, files, kib) = seen();
+    for _ in 0..10 {
+        round().await;
+    }
+    let (same_id, same_files, later_kib) = seen();
+    assert_eq!((same_id, same_files), (id, files), "one cell, the same descriptors");
+    assert!(later_kib < kib + 16 * 1024, "{kib} KiB became {later_kib} KiB");
+    cells.stop().await;
+}

@@ -1,0 +1,56 @@
+//! Programs in cells: the same every time, and nobody's trouble but their own.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod cells;
+mod image;
+mod work;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_cell::program::{Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
+use assay_cell::{CellError, CellOptions, Cells};
+
+/// Longest wait for one answer: far above any, on any machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The image folder of this user.
+fn images() -> std::path::PathBuf {
+    assay_tests::config(Path::new("")).unwrap().cells.images
+}
+
+fn pool(count: usize) -> Cells {
+    let program = env!("CARGO_BIN_EXE_assay-cell").into();
+    Cells::new(CellOptions { program, arguments: vec![images().into_os_string()], count })
+}
+
+async fn compile(cells: &Cells, text: &str) -> Vec<u8> {
+    let parts = vec![Part { name: "main.py".to_owned(), text: text.to_owned() }];
+    let request = Request::Compile(Compile { language: "python".to_owned(), parts, memory_bytes: 512 << 20 });
+    match cells.ask(&request, PATIENCE).await.unwrap() {
+        Reply::Compiled(Compiled::Code(code)) => code,
+        other => panic!("`{text}` does not compile: {other:?}"),
+    }
+}
+
+fn request(code: &[u8], stdin: &str) -> Request {
+    Request::Run(Run {
+        language: "python".to_owned(),
+        code: code.to_vec(),
+        test: Test::Stdin(stdin.as_bytes().to_vec()),
+        limits: Limits { work: 5 * WORK_PER_SECOND, memory_bytes: 256 << 20, output_bytes: 1 << 20 },
+        seed: 7,
+    })
+}
+
+async fn ask(cells: &Cells, code: &[u8], stdin: &str, patience: Duration) -> Result<Ran, CellError> {
+    match cells.ask(&request(code, stdin), patience).await? {
+        Reply::Ran(ran) => Ok(ran),
+        other => panic!("not run: {other:?}"),
+    }
+}
+
+async fn run(cells: &Cells, code: &[u8], stdin: &str) -> Ran {
+    ask(cells, code, stdin, PATIENCE).await.unwrap()
+}

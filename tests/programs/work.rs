@@ -1,0 +1,65 @@
+//! Work is counted: the same program on the same input does the same, alone and in a crowd.
+
+use assay_cell::program::End;
+
+use crate::{compile, pool, run};
+
+/// Looks at everything that tells one run from another: hashes, addresses, random numbers, clocks, what is left in memory.
+const CURIOUS: &str = "
+import gc, os, random, sys, time, uuid
+print(hash('a'), id(object()) % 97, random.random(), os.urandom(4), time.time(), time.perf_counter_ns(), uuid.uuid4())
+print(sorted({str(i): i for i in range(50)}.items())[:3], {chr(97 + i) for i in range(20)}, len(gc.get_objects()))
+print(sum(map(int, input().split())), len(sys.modules))
+";
+
+#[tokio::test]
+async fn a_run_is_the_same_every_time() {
+    let cells = pool(2);
+    let code = compile(&cells, CURIOUS).await;
+    let first = run(&cells, &code, "1 2 3\n").await;
+    assert_eq!(first.end, End::Finished, "{first:?}");
+    // Alone, one after the other.
+    for _ in 0..20 {
+        assert_eq!(run(&cells, &code, "1 2 3\n").await, first);
+    }
+    // In a crowd that keeps both cells busy with other programs.
+    let busy = compile(&cells, "x = 0\nfor i in range(200_000): x += i\nprint(x)").await;
+    let crowd = (0..200).map(|number| {
+        let (cells, code, busy, first) = (&cells, &code, &busy, &first);
+        async move {
+            if number % 4 == 0 {
+                run(cells, busy, "").await;
+            } else {
+                assert_eq!(run(cells, code, "1 2 3\n").await, *first);
+            }
+        }
+    });
+    futures::future::join_all(crowd).await;
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_of_a_run_is_seen_by_the_next() {
+    let cells = pool(1);
+    let code = compile(
+        &cells,
+        "import builtins, sys\nprint(hasattr(builtins, 'mark'), 'mark' in sys.modules)\nbuiltins.mark = 1\nsys.modules['mark'] = 1",
+    )
+    .await;
+    for _ in 0..3 {
+        assert_eq!(run(&cells, &code, "").await.stdout, b"False False\n");
+    }
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn sleep_and_clock_are_work() {
+    let cells = pool(1);
+    let code = compile(&cells, "import time\na = time.time()\ntime.sleep(2)\nprint(2 <= time.time() - a < 2.1)").await;
+    let ran = run(&cells, &code, "").await;
+    assert_eq!((ran.stdout.as_slice(), ran.end), (b"True\n".as_slice(), End::Finished));
+    assert!(ran.work > 2 * assay_cell::program::WORK_PER_SECOND);
+    let code = compile(&cells, "import time\ntime.sleep(10**9)").await;
+    assert_eq!(run(&cells, &code, "").await.end, End::OutOfWork);
+    cells.stop().await;
+}
