@@ -70,6 +70,8 @@ def build(cache, jobs, result):
     """Makes `result`, a path that appears only when the image is whole."""
     downloads = cache / "downloads"
     home = result.parent.parent
+    for abandoned in list(home.glob("building-*")) + list(home.glob("source/unpacking-*")):
+        shutil.rmtree(abandoned, ignore_errors=True)
     zig = toolchain.install(cache, downloads)
     tree = sources.unpack(home, downloads)
     scratch = Path(tempfile.mkdtemp(prefix="building-", dir=home))

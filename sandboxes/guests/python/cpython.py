@@ -43,7 +43,7 @@ PYTHON = """
     dynload_stub
 """
 
-OWN = ("guest.c", "lookup.c", "malloc.c", "paths.c")
+OWN = ("clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c")
 
 # The core calls into these modules, so the host tool needs them too.
 CORE_MODULES = {
@@ -258,7 +258,7 @@ def link_image(steps, table, scratch, output):
     command = [str(steps.zig), "cc", "-target", GUEST, "-O2", "-mexec-model=reactor", "-s", "-o", str(output)]
     command += [f"-Wl,-z,stack-size={STACK_BYTES}", f"-Wl,--initial-memory={INITIAL_MEMORY_BYTES}"]
     command += [str(item) for item in objects]
-    command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lwasi-emulated-process-clocks", "-lm"]
+    command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lm"]
     steps.run(command, "linking the image")
     os.chmod(output, 0o644)
     if os.path.getsize(output) < 1 << 20:

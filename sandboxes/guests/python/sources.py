@@ -89,7 +89,7 @@ ARCHIVES = (
 
 
 class Substitution(NamedTuple):
-    """One change to a source file; `old` must occur exactly once."""
+    """One change to a source file, in which `old` must occur exactly once."""
 
     path: str
     reason: str
@@ -233,7 +233,10 @@ def unpack(home, downloads):
     try:
         for archive, path in zip(ARCHIVES, paths):
             say(f"unpacking {archive.folder}")
-            extract(archive, path, partial / archive.folder)
+            try:
+                extract(archive, path, partial / archive.folder)
+            except tarfile.TarError as error:
+                raise Unavailable(f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` module") from error
         for change in SUBSTITUTIONS:
             substitute(partial, change)
         os.rename(partial, tree)

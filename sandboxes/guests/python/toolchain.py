@@ -70,6 +70,8 @@ class Steps:
         self.jobs = jobs
         self.headers = hash_of(*(path.read_bytes() for path in sorted(own.glob("*.h"))))
         store.mkdir(parents=True, exist_ok=True)
+        for abandoned in store.glob("partial-*"):
+            abandoned.unlink()
 
     def environment(self):
         cache = self.zig.parent.parent / "cache"
@@ -92,7 +94,7 @@ class Steps:
         """The stored file for `key`; `make(path)` writes it if there is none."""
         target = self.store / (key + suffix)
         if not target.exists():
-            handle, partial = tempfile.mkstemp(suffix=suffix, dir=self.store)
+            handle, partial = tempfile.mkstemp(prefix="partial-", suffix=suffix, dir=self.store)
             os.close(handle)
             try:
                 make(Path(partial))
