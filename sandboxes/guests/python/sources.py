@@ -213,7 +213,7 @@ def substitute(tree, change):
     path = tree / change.path
     text = path.read_text(encoding="utf-8")
     if text.count(change.old) != 1:
-        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py to this version")
+        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py")
     path.write_text(text.replace(change.old, change.new), encoding="utf-8")
 
 
