@@ -15,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Tuple
@@ -154,6 +155,12 @@ def addresses(place, bases):
     return [place.address]
 
 
+def without_password(address):
+    """The address as it may be printed: a private mirror's may carry a password."""
+    parts = urllib.parse.urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def download(address, target):
     with urllib.request.urlopen(address, timeout=60) as reply, open(target, "wb") as file:
         shutil.copyfileobj(reply, file, 1 << 20)
@@ -170,7 +177,8 @@ def fetch(archive, downloads):
     tried = []
     for place in archive.places:
         for address in addresses(place, bases):
-            say(f"fetching {address}")
+            shown = without_password(address)
+            say(f"fetching {shown}")
             handle, partial = tempfile.mkstemp(dir=downloads)
             os.close(handle)
             try:
@@ -179,9 +187,9 @@ def fetch(archive, downloads):
                 if found == place.sha256:
                     os.rename(partial, downloads / place.sha256)
                     return downloads / place.sha256
-                tried.append(f"{address}: its sha256 is {found}")
+                tried.append(f"{shown}: its sha256 is {found}")
             except (OSError, urllib.error.URLError) as error:
-                tried.append(f"{address}: {error}")
+                tried.append(f"{shown}: {error}")
             finally:
                 if os.path.exists(partial):
                     os.unlink(partial)
