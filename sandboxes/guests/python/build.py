@@ -34,7 +34,8 @@ def default_cache():
 
 def arguments():
     parser = argparse.ArgumentParser(description="Build the Python guest image and print its path.")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where downloads and results are kept (default: %(default)s)")
+    cache_help = "where downloads and results are kept (default: %(default)s)"
+    parser.add_argument("--cache", type=Path, default=default_cache(), help=cache_help)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once (default: %(default)s)")
     return parser.parse_args()
 
@@ -70,6 +71,8 @@ def build(cache, jobs, result):
     """Makes `result`, a path that appears only when the image is whole."""
     downloads = cache / "downloads"
     home = result.parent.parent
+    for abandoned in list(home.glob("building-*")) + list(home.glob("source/unpacking-*")):
+        shutil.rmtree(abandoned, ignore_errors=True)
     zig = toolchain.install(cache, downloads)
     tree = sources.unpack(home, downloads)
     scratch = Path(tempfile.mkdtemp(prefix="building-", dir=home))

@@ -43,7 +43,8 @@ PYTHON = """
     dynload_stub
 """
 
-OWN = ("guest.c", "lookup.c", "malloc.c", "paths.c")
+# Our own files in the image; `freeze.c` is the host tool's.
+OWN = ("clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c")
 
 # The core calls into these modules, so the host tool needs them too.
 CORE_MODULES = {
@@ -179,7 +180,9 @@ XZ = """
     liblzma/simple/x86 liblzma/simple/powerpc liblzma/simple/ia64 liblzma/simple/arm liblzma/simple/armthumb
     liblzma/simple/arm64 liblzma/simple/sparc liblzma/simple/riscv
 """
-XZ_FOLDERS = "common liblzma/api liblzma/common liblzma/check liblzma/lz liblzma/rangecoder liblzma/lzma liblzma/delta liblzma/simple"
+XZ_FOLDERS = """
+    common liblzma/api liblzma/common liblzma/check liblzma/lz liblzma/rangecoder liblzma/lzma liblzma/delta liblzma/simple
+"""
 
 
 def units(folder, names, flags=()):
@@ -207,12 +210,13 @@ def module_units(table):
 
 def library_units():
     mpdecimal = "cpython/Modules/_decimal/libmpdec"
+    xz_flags = ("-DHAVE_CONFIG_H",) + tuple(f"-Ixz/src/{folder}" for folder in XZ_FOLDERS.split())
     return (
         units(mpdecimal, MPDECIMAL, MODULE_FLAGS["_decimal"])
         + units("cpython/Modules/expat", EXPAT, MODULE_FLAGS["pyexpat"] + PYTHON_H)
         + units("zlib", ZLIB, ("-DHAVE_UNISTD_H",))
         + units("bzip2", BZIP2)
-        + units("xz/src", XZ, ("-DHAVE_CONFIG_H",) + tuple(f"-Ixz/src/{folder}" for folder in XZ_FOLDERS.split()))
+        + units("xz/src", XZ, xz_flags)
     )
 
 
@@ -225,7 +229,8 @@ def build_freezer(steps, scratch):
     objects += steps.compile_all(module_units(CORE_MODULES), target, quick)
     objects += steps.compile_all([Unit("freeze.c", own=True), Unit("paths.c", own=True)], target, quick)
     tool = scratch / "freeze"
-    steps.run([str(steps.zig), "cc", "-target", target, "-s", "-o", str(tool)] + [str(item) for item in objects], "linking the freezing tool")
+    command = [str(steps.zig), "cc", "-target", target, "-s", "-o", str(tool)] + [str(item) for item in objects]
+    steps.run(command, "linking the freezing tool")
     key = hash_of(*(item.name for item in objects))
     return tool, key
 
@@ -258,7 +263,7 @@ def link_image(steps, table, scratch, output):
     command = [str(steps.zig), "cc", "-target", GUEST, "-O2", "-mexec-model=reactor", "-s", "-o", str(output)]
     command += [f"-Wl,-z,stack-size={STACK_BYTES}", f"-Wl,--initial-memory={INITIAL_MEMORY_BYTES}"]
     command += [str(item) for item in objects]
-    command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lwasi-emulated-process-clocks", "-lm"]
+    command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lm"]
     steps.run(command, "linking the image")
     os.chmod(output, 0o644)
     if os.path.getsize(output) < 1 << 20:

@@ -15,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Tuple
@@ -89,7 +90,7 @@ ARCHIVES = (
 
 
 class Substitution(NamedTuple):
-    """One change to a source file; `old` must occur exactly once."""
+    """One change to a source file, in which `old` must occur exactly once."""
 
     path: str
     reason: str
@@ -154,6 +155,12 @@ def addresses(place, bases):
     return [place.address]
 
 
+def without_password(address):
+    """The address as it may be printed: a private mirror's may carry a password."""
+    parts = urllib.parse.urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def download(address, target):
     with urllib.request.urlopen(address, timeout=60) as reply, open(target, "wb") as file:
         shutil.copyfileobj(reply, file, 1 << 20)
@@ -170,7 +177,8 @@ def fetch(archive, downloads):
     tried = []
     for place in archive.places:
         for address in addresses(place, bases):
-            say(f"fetching {address}")
+            shown = without_password(address)
+            say(f"fetching {shown}")
             handle, partial = tempfile.mkstemp(dir=downloads)
             os.close(handle)
             try:
@@ -179,9 +187,9 @@ def fetch(archive, downloads):
                 if found == place.sha256:
                     os.rename(partial, downloads / place.sha256)
                     return downloads / place.sha256
-                tried.append(f"{address}: its sha256 is {found}")
+                tried.append(f"{shown}: its sha256 is {found}")
             except (OSError, urllib.error.URLError) as error:
-                tried.append(f"{address}: {error}")
+                tried.append(f"{shown}: {error}")
             finally:
                 if os.path.exists(partial):
                     os.unlink(partial)
@@ -213,7 +221,7 @@ def substitute(tree, change):
     path = tree / change.path
     text = path.read_text(encoding="utf-8")
     if text.count(change.old) != 1:
-        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py to this version")
+        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py")
     path.write_text(text.replace(change.old, change.new), encoding="utf-8")
 
 
@@ -233,7 +241,10 @@ def unpack(home, downloads):
     try:
         for archive, path in zip(ARCHIVES, paths):
             say(f"unpacking {archive.folder}")
-            extract(archive, path, partial / archive.folder)
+            try:
+                extract(archive, path, partial / archive.folder)
+            except tarfile.TarError as error:
+                raise Unavailable(f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` module") from error
         for change in SUBSTITUTIONS:
             substitute(partial, change)
         os.rename(partial, tree)

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import NamedTuple, Tuple
 
 import sources
 from sources import say
@@ -50,13 +51,12 @@ def install(cache, downloads):
     return folder / "ziglang" / "zig"
 
 
-class Unit:
-    """One file to compile: `source` is relative to the tree, or a name in our own folder."""
+class Unit(NamedTuple):
+    """One file to compile: `source` is relative to the tree, or the name of one of our own files."""
 
-    def __init__(self, source, flags=(), own=False):
-        self.source = source
-        self.flags = tuple(flags)
-        self.own = own
+    source: str
+    flags: Tuple[str, ...] = ()
+    own: bool = False
 
 
 class Steps:
@@ -70,6 +70,8 @@ class Steps:
         self.jobs = jobs
         self.headers = hash_of(*(path.read_bytes() for path in sorted(own.glob("*.h"))))
         store.mkdir(parents=True, exist_ok=True)
+        for abandoned in store.glob("partial-*"):
+            abandoned.unlink()
 
     def environment(self):
         cache = self.zig.parent.parent / "cache"
@@ -83,7 +85,12 @@ class Steps:
 
     def run(self, command, what):
         done = subprocess.run(
-            command, cwd=self.tree, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=self.tree,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         if done.returncode != 0:
             raise Failed(f"{what} failed:\n{done.stdout.decode('utf-8', 'replace').strip()}")
@@ -92,7 +99,7 @@ class Steps:
         """The stored file for `key`; `make(path)` writes it if there is none."""
         target = self.store / (key + suffix)
         if not target.exists():
-            handle, partial = tempfile.mkstemp(suffix=suffix, dir=self.store)
+            handle, partial = tempfile.mkstemp(prefix="partial-", suffix=suffix, dir=self.store)
             os.close(handle)
             try:
                 make(Path(partial))

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 enum {
     ALIGNMENT = 16,
@@ -358,4 +359,29 @@ int posix_memalign(void **memory, size_t alignment, size_t wanted)
 size_t malloc_usable_size(void *memory)
 {
     return memory ? size_of(block_of(memory)) - HEADER : 0;
+}
+
+/* The C library has these in one object with its own allocator and binds them
+ * to that one, so that `free` would be given blocks that are not this one's. */
+char *strndup(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    char *copy = malloc(length + 1);
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = 0;
+    }
+    return copy;
+}
+
+char *strdup(const char *text)
+{
+    return strndup(text, strlen(text));
+}
+
+wchar_t *wcsdup(const wchar_t *text)
+{
+    size_t size = (wcslen(text) + 1) * sizeof(wchar_t);
+    wchar_t *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
