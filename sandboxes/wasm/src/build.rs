@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use assay_cell::program::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wasmtime::{Config, Engine, Module, Store};
-use wasmtime_wizer::Wizer;
+use wasmtime::{Config, Engine, Instance, Module, Store, Val};
+use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::engine::{self, MAX_MEMORY};
 use crate::guest::Guest;
@@ -18,6 +18,12 @@ use crate::image::{Folder, Language};
 use crate::message::Message;
 use crate::state::State;
 use crate::{ImageError, trusted, wasi};
+
+/// What starts the interpreter. It is gone from the image: it was called.
+const INITIALIZE: &str = "initialize";
+
+/// Stack for starting it: importing modules goes deep.
+const INIT_STACK: usize = 4 << 20;
 
 /// What is kept beside an image.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -98,24 +104,52 @@ pub fn build(folder: &Folder, language: &'static Language, interpreter: &Path) -
 fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let mut config = Config::new();
     // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host charge fuel, so there is some.
-    config.cranelift_opt_level(wasmtime::OptLevel::None).consume_fuel(true).wasm_exceptions(true).max_wasm_stack(4 << 20).async_stack_size(6 << 20);
+    config.cranelift_opt_level(wasmtime::OptLevel::None).consume_fuel(true);
+    config.max_wasm_stack(INIT_STACK).async_stack_size(2 * INIT_STACK);
     let engine = Engine::new(&config)?;
     let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
     let mut store = Store::new(&engine, State::new(limits, 0, Vec::new()));
     store.limiter(|state| state);
     store.set_fuel(u64::MAX >> 1)?;
-    let wizer = {
-        let mut wizer = Wizer::new();
-        wizer.init_func("initialize");
-        wizer
-    };
-    let started = block_on(wizer.run(&mut store, interpreter, async |store, module: &Module| {
-        wasi::linker(module.engine(), module)?.instantiate_async(store, module).await
-    }));
-    started.map_err(|error| {
-        let said = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
-        error.context(format!("the interpreter does not start: {said}"))
-    })
+    let mut wizer = Wizer::new();
+    wizer.init_func(INITIALIZE);
+    let (context, instrumented) = wizer.instrument(interpreter)?;
+    let module = Module::new(&engine, &instrumented)?;
+    let instance = wasi::linker(&engine, &module)?.instantiate(&mut store, &module)?;
+    for function in ["_initialize", INITIALIZE] {
+        let started = instance.get_typed_func::<(), ()>(&mut store, function)?.call(&mut store, ());
+        started.map_err(|error| {
+            let said = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
+            error.context(format!("`{function}` of the interpreter fails: {said}"))
+        })?;
+    }
+    block_on(wizer.snapshot(&context, &mut Started { store, instance }))
+}
+
+/// An interpreter that was started, for the snapshot to read.
+struct Started {
+    store: Store<State>,
+    instance: Instance,
+}
+
+impl InstanceState for Started {
+    async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
+        let global = self.instance.get_global(&mut self.store, name);
+        match global.map(|global| global.get(&mut self.store)) {
+            Some(Val::I32(value)) => SnapshotVal::I32(value),
+            Some(Val::I64(value)) => SnapshotVal::I64(value),
+            Some(Val::F32(bits)) => SnapshotVal::F32(bits),
+            Some(Val::F64(bits)) => SnapshotVal::F64(bits),
+            // The snapshot asks for globals it exported itself, and refuses references before that.
+            other => unreachable!("a global of the image is {other:?}"),
+        }
+    }
+
+    async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
+        // As above: it is exported.
+        let memory = self.instance.get_memory(&mut self.store, name);
+        contents(memory.map_or(&[], |memory| memory.data(&self.store)));
+    }
 }
 
 /// Asks the image for the version of its language.
@@ -130,7 +164,7 @@ fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
     Ok(message.text("version").to_owned())
 }
 
-/// Runs a future that never waits: nothing the interpreter may call is asynchronous.
+/// Runs a future that never waits: reading an instance's memory is only written as if it could.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

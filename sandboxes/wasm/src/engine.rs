@@ -53,7 +53,6 @@ fn config(scan: Enabled) -> Config {
         .memory_init_cow(true)
         .memory_guaranteed_dense_image_size(256 << 20)
         // Addresses in backtraces would say nothing to anyone, and capturing them costs each trap.
-        .wasm_backtrace_max_frames(None)
-        .wasm_exceptions(true);
+        .wasm_backtrace_max_frames(None);
     config
 }

@@ -3,6 +3,8 @@
 Whatever is imported here starts in no time in every instance; the rest of the standard library is imported when it is asked for.
 """
 
+import _sitebuiltins
+import builtins
 import gc
 import sys
 
@@ -31,10 +33,14 @@ def up(handle):
     from . import eager, messages
 
     eager.install()
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     for text in SAMPLES * 8:
         compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
+    # Programs take it for more than anything they count, whatever the size of a pointer here.
+    sys.maxsize = (1 << 63) - 1
     sys.set_int_max_str_digits(4300)
     gc.collect()
     gc.freeze()
