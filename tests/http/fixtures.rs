@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
 use assay_core::{
-    Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict,
-    VerdictSpec,
+    Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict, VerdictSpec,
 };
 use assay_node::{Config, Node};
 use axum::Router;

@@ -28,15 +28,14 @@ pub(crate) fn of_program(found: &Candidate, image: &ImageInfo) -> Evidence {
 
 /// Adds the tests: each by verdict, work and memory, and the first failing one in full.
 pub(crate) fn with_tests(evidence: Evidence, tests: &[Test], results: &[TestResult]) -> Evidence {
-    let told = results.iter().take(TOLD).map(|result| {
-        json!([result.verdict.as_str(), result.attempt.ran.work, result.attempt.ran.memory_bytes])
-    });
+    let told = results
+        .iter()
+        .take(TOLD)
+        .map(|result| json!([result.verdict.as_str(), result.attempt.ran.work, result.attempt.ran.memory_bytes]));
     let evidence = evidence.value("tests", tests.len()).value("results", told.collect::<Vec<_>>());
     let failure = results.iter().enumerate().find(|(_, result)| result.verdict != verdict::ACCEPTED);
     match failure {
-        Some((index, result)) => {
-            evidence.value("first_failure", failed_test(index, tests.get(index), result))
-        }
+        Some((index, result)) => evidence.value("first_failure", failed_test(index, tests.get(index), result)),
         None => evidence,
     }
 }

@@ -304,7 +304,10 @@ impl PreparedCode {
         let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(work);
         grade.deterministic = results.iter().all(|result| result.attempt.deterministic);
         let most = |of: fn(&program::Ran) -> u64| results.iter().map(|result| of(&result.attempt.ran)).max();
-        #[expect(clippy::cast_precision_loss, reason = "measures are read by people and policies, not compared bit by bit")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "measures are read by people and policies, not compared bit by bit"
+        )]
         let numbers = [
             ("tests_passed", Some(verdicts.iter().filter(|verdict| **verdict == verdict::ACCEPTED).count() as f64)),
             ("work", most(|ran| ran.work).map(|work| work as f64)),

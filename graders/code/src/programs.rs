@@ -177,7 +177,9 @@ fn unable(reply: &Reply) -> Fault {
 
 fn fault(error: &CellError) -> Fault {
     match error {
-        CellError::Stopping => Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again"),
+        CellError::Stopping => {
+            Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
+        }
         CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
         CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
             Fault::passing(ErrorCode::SandboxFailed, error.to_string())

@@ -255,14 +255,16 @@ fn unknown(language: &str) -> String {
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
     let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get())
         .map_err(|_| ("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))?;
-    let said = |error: serde_json::Error| ("", error.to_string().split(" at line ").next().unwrap_or_default().to_owned());
+    let said =
+        |error: serde_json::Error| ("", error.to_string().split(" at line ").next().unwrap_or_default().to_owned());
     if keys.contains_key("assert") {
         let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(said)?;
         return Ok(Test::Assert { text: assert });
     }
     if keys.contains_key("call") {
         let CallTest { call, args, kwargs, returns } = serde_json::from_str(raw.get()).map_err(said)?;
-        let text = |raw: Option<Box<RawValue>>, empty: &str| raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned());
+        let text =
+            |raw: Option<Box<RawValue>>, empty: &str| raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned());
         let (args, kwargs) = (text(args, "[]"), text(kwargs, "{}"));
         if !args.starts_with('[') {
             return Err(("/args", "positional arguments are an array".to_owned()));
@@ -326,8 +328,14 @@ mod tests {
             (r#"{"type":"code","language":"python","tests":[]}"#, "/tests"),
             (r#"{"type":"code","language":"python","tests":[{"assert":"x"},{"stdin":"x"}]}"#, "/tests/1"),
             (r#"{"type":"code","language":"python","tests":[{"call":"f","args":{},"returns":1}]}"#, "/tests/0/args"),
-            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"seconds":0}}"#, "/limits/seconds"),
-            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"score":{"groups":[[1]]}}"#, "/score/groups"),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"seconds":0}}"#,
+                "/limits/seconds",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"score":{"groups":[[1]]}}"#,
+                "/score/groups",
+            ),
             (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"timeout":1}"#, "/timeout"),
         ] {
             assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");

@@ -144,7 +144,8 @@ impl Comparison<'_> {
                 got.zip(expected).is_some_and(|(got, expected)| self.numbers(&got, &expected))
             }
             ("fractions.Fraction", [above, below]) => {
-                let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below)) else {
+                let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below))
+                else {
                     return false;
                 };
                 match number(expected) {
@@ -310,7 +311,8 @@ mod tests {
 
     #[test]
     fn a_tolerance_is_for_floats() {
-        let close = |got: &str, expected: &str| equal(&Json::read(got).unwrap(), &Json::read(expected).unwrap(), Some(1e-6));
+        let close =
+            |got: &str, expected: &str| equal(&Json::read(got).unwrap(), &Json::read(expected).unwrap(), Some(1e-6));
         assert!(close("0.3333333", "0.33333333"));
         assert!(close("1000000.5", "1000000.6"));
         assert!(!close("1000001", "1000000"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::{ErrorCode, Hash, TaskError};
 

@@ -36,9 +36,8 @@ pub fn confine() -> Confinement {
             tracing::warn!(?resource, %error, "a limit of the cell stays as it was");
         }
     }
-    let filtered = filter().and_then(|program| {
-        seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
-    });
+    let filtered =
+        filter().and_then(|program| seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string()));
     if let Err(error) = &filtered {
         tracing::warn!(error, "system calls of the cell are not filtered; the sandbox inside stands alone");
     }

@@ -71,11 +71,7 @@ impl Cells {
     ///
     /// # Errors
     /// [`CellError`].
-    pub async fn ask<R: DeserializeOwned>(
-        &self,
-        request: &impl Serialize,
-        patience: Duration,
-    ) -> Result<R, CellError> {
+    pub async fn ask<R: DeserializeOwned>(&self, request: &impl Serialize, patience: Duration) -> Result<R, CellError> {
         let unreadable = |error: postcard::Error| CellError::Message(error.to_string());
         let request = postcard::to_stdvec(request).map_err(unreadable)?;
         let _turn = self.turn().await?;

@@ -49,7 +49,8 @@ impl Cell {
         let before = self.cpu();
         let exchange = async {
             // Both at once: a cell that answers before it has read everything must not block on a full pipe.
-            let (sent, received) = tokio::join!(frame::send(&mut self.requests, request), frame::receive(&mut self.replies));
+            let (sent, received) =
+                tokio::join!(frame::send(&mut self.requests, request), frame::receive(&mut self.replies));
             sent.and(received)
         };
         match tokio::time::timeout(patience, exchange).await {

@@ -7,13 +7,13 @@ use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limit
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
+use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
 use crate::guest::{Guest, Stopped, end_of};
 use crate::image::{Folder, Image, LANGUAGES, language};
 use crate::judge::{Line, Word, line};
 use crate::message::Message;
 use crate::state::State;
-use crate::ImageError;
 
 /// Bytes a compiler, or a text that judges, may write: both have nothing to say.
 const DRIVER_OUTPUT: u64 = 1 << 20;
@@ -68,8 +68,7 @@ impl Programs {
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, String> {
         let image = self.image(&compile.language)?;
-        let limits =
-            Limits { work: COMPILE_WORK, memory_bytes: compile.memory_bytes, output_bytes: DRIVER_OUTPUT };
+        let limits = Limits { work: COMPILE_WORK, memory_bytes: compile.memory_bytes, output_bytes: DRIVER_OUTPUT };
         let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
@@ -80,7 +79,9 @@ impl Programs {
                 Some(message) => Compiled::Refused(message.text("message").to_owned()),
                 None => return Err("the compiler answers nonsense".to_owned()),
             },
-            Err(Stopped::Ended(End::OutOfWork)) => Compiled::Refused("the program takes too long to compile".to_owned()),
+            Err(Stopped::Ended(End::OutOfWork)) => {
+                Compiled::Refused("the program takes too long to compile".to_owned())
+            }
             Err(Stopped::Ended(End::OutOfMemory)) => {
                 Compiled::Refused("the program takes too much memory to compile".to_owned())
             }

@@ -55,8 +55,8 @@ impl Folder {
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
-        let info: build::Info = read
-            .map_err(|error| ImageError::Broken { language: language.name, reason: error.to_string() })?;
+        let info: build::Info =
+            read.map_err(|error| ImageError::Broken { language: language.name, reason: error.to_string() })?;
         Ok(ImageInfo { language: language.name.to_owned(), hash: info.hash, version: info.version })
     }
 

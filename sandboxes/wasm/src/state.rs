@@ -66,7 +66,9 @@ impl State {
             stderr_written: 0,
             limits,
             clock_start: 0,
-            random: blake3::Hasher::new_derive_key("assay guest random numbers").update(&seed.to_le_bytes()).finalize_xof(),
+            random: blake3::Hasher::new_derive_key("assay guest random numbers")
+                .update(&seed.to_le_bytes())
+                .finalize_xof(),
             exports: None,
             peer: None,
             answer: Vec::new(),

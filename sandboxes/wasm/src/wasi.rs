@@ -42,7 +42,9 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     linker.func_wrap(MODULE, "fd_write", fd_write)?;
     linker.func_wrap(MODULE, "fd_fdstat_get", fd_fdstat_get)?;
     linker.func_wrap(MODULE, "fd_filestat_get", fd_filestat_get)?;
-    linker.func_wrap(MODULE, "fd_seek", |_: Caller<'_, State>, fd: i32, _: i64, _: i32, _: i32| stream_or(fd, errno::SPIPE))?;
+    linker.func_wrap(MODULE, "fd_seek", |_: Caller<'_, State>, fd: i32, _: i64, _: i32, _: i32| {
+        stream_or(fd, errno::SPIPE)
+    })?;
     linker.func_wrap(MODULE, "fd_tell", |_: Caller<'_, State>, fd: i32, _: i32| stream_or(fd, errno::SPIPE))?;
     linker.func_wrap(MODULE, "fd_close", |_: Caller<'_, State>, fd: i32| stream_or(fd, errno::SUCCESS))?;
     linker.func_wrap(MODULE, "fd_prestat_get", |_: Caller<'_, State>, _: i32, _: i32| errno::BADF)?;

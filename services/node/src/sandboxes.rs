@@ -29,7 +29,8 @@ impl Sandboxes {
     /// # Errors
     /// When this binary cannot be found, which a cell is started from.
     pub fn open(config: &config::Cells) -> std::io::Result<Self> {
-        let program = if config.program.as_os_str().is_empty() { std::env::current_exe()? } else { config.program.clone() };
+        let program =
+            if config.program.as_os_str().is_empty() { std::env::current_exe()? } else { config.program.clone() };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let count = if config.count == 0 { cores } else { config.count };
         let arguments = vec![config.images.clone().into_os_string()];

@@ -199,11 +199,8 @@ fn native_trivial(python: &Path, runs: usize) -> anyhow::Result<Duration> {
 /// Runs native Python; its processor time and its output.
 fn native(python: &Path, text: &str) -> anyhow::Result<(Duration, Vec<u8>)> {
     let before = cpu_of_reaped();
-    let mut child = Command::new(python)
-        .args(["-I", "-S", "-c", text])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+    let mut child =
+        Command::new(python).args(["-I", "-S", "-c", text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         std::io::Write::write_all(&mut stdin, b"1 2 3 4\n")?;
     }

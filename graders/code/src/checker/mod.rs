@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn nothing_is_accepted_by_half() {
-        for (expected, got) in [("5", "5\n6"), ("5\n6", "5"), ("5", "nan"), ("5", "\u{1b}[2K\r5"), ("2 3", "2 2 3"), ("yes", "YES")] {
+        for (expected, got) in
+            [("5", "5\n6"), ("5\n6", "5"), ("5", "nan"), ("5", "\u{1b}[2K\r5"), ("2 3", "2 2 3"), ("yes", "YES")]
+        {
             assert!(!right(Named::Tokens, expected, got), "{expected} {got}");
         }
         assert_ne!(compare(Named::Tokens, None, "5", b"5\n\xff\xfe"), Found::Right);
@@ -160,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_tolerance_is_for_numbers_with_a_point() {
-        let close = |checker, expected: &str, got: &str| compare(checker, Some(1e-6), expected, got.as_bytes()) == Found::Right;
+        let close =
+            |checker, expected: &str, got: &str| compare(checker, Some(1e-6), expected, got.as_bytes()) == Found::Right;
         assert!(close(Named::Tokens, "x 0.333333333", "x 0.33333334"));
         assert!(close(Named::Tokens, "5.0", "5"));
         assert!(!close(Named::Tokens, "100000000000000000", "100000000000000001"));
@@ -175,6 +178,9 @@ mod tests {
     fn the_first_difference_is_shown() {
         let found = compare(Named::Tokens, None, "1\n2\n", b"1\n3\n");
         let Found::Wrong(Some(difference)) = found else { panic!("they differ") };
-        assert_eq!((difference.line, difference.expected.as_deref(), difference.got.as_deref()), (2, Some("2"), Some("3")));
+        assert_eq!(
+            (difference.line, difference.expected.as_deref(), difference.got.as_deref()),
+            (2, Some("2"), Some("3"))
+        );
     }
 }

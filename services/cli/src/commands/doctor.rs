@@ -112,7 +112,15 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     }
     node.stop().await;
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Report { version, cores, workers, database, first_grade_us: first_grade_us.unwrap_or_default(), images, graders })
+    Ok(Report {
+        version,
+        cores,
+        workers,
+        database,
+        first_grade_us: first_grade_us.unwrap_or_default(),
+        images,
+        graders,
+    })
 }
 
 fn micros(span: std::time::Duration) -> u64 {
