@@ -33,6 +33,7 @@
 
 mod checker;
 mod evidence;
+mod execute;
 mod extract;
 mod grade;
 mod json;

@@ -139,6 +139,15 @@ impl Programs {
         }
     }
 
+    /// Runs a program that waits no longer than `turn` for a cell. Nothing of it is kept.
+    pub(crate) async fn run_soon(&self, run: Run, turn: Duration) -> Result<Ran, CellError> {
+        let patience = patience(run.limits.work);
+        match self.0.cells.ask_soon(&Request::Run(run), patience, turn).await? {
+            Reply::Ran(ran) => Ok(ran),
+            other => Err(CellError::Message(unable(&other).message)),
+        }
+    }
+
     /// Whether cells answer at all. A program that kills two cells is to blame only if they do.
     async fn healthy(&self) -> bool {
         let asked = self.0.cells.ask::<Reply>(&Request::Images, SLACK).await;
@@ -175,13 +184,13 @@ fn unable(reply: &Reply) -> Fault {
     Fault::lasting(ErrorCode::GraderUnavailable, reason)
 }
 
-fn fault(error: &CellError) -> Fault {
+pub(crate) fn fault(error: &CellError) -> Fault {
     match error {
         CellError::Stopping => {
             Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
         }
         CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
+        CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
             Fault::passing(ErrorCode::SandboxFailed, error.to_string())
         }
     }

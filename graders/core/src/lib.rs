@@ -10,6 +10,7 @@
 pub mod clock;
 pub mod error;
 pub mod evidence;
+pub mod execution;
 pub mod extraction;
 pub mod grader;
 pub mod hash;

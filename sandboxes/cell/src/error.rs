@@ -29,6 +29,9 @@ pub enum CellError {
     /// A message is longer than a frame or has another shape.
     #[error("a message between node and cell cannot be read: {0}")]
     Message(String),
+    /// No cell was free in time.
+    #[error("no cell was free in time")]
+    Busy,
     /// The pool is stopping.
     #[error("the cells are stopping")]
     Stopping,

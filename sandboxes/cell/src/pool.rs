@@ -72,9 +72,22 @@ impl Cells {
     /// # Errors
     /// [`CellError`].
     pub async fn ask<R: DeserializeOwned>(&self, request: &impl Serialize, patience: Duration) -> Result<R, CellError> {
+        self.ask_soon(request, patience, Duration::MAX).await
+    }
+
+    /// As [`Cells::ask`], for an asker who waits no longer than `turn` for a cell to begin.
+    ///
+    /// # Errors
+    /// [`CellError::Busy`] when none began in time, and those of [`Cells::ask`].
+    pub async fn ask_soon<R: DeserializeOwned>(
+        &self,
+        request: &impl Serialize,
+        patience: Duration,
+        turn: Duration,
+    ) -> Result<R, CellError> {
         let unreadable = |error: postcard::Error| CellError::Message(error.to_string());
         let request = postcard::to_stdvec(request).map_err(unreadable)?;
-        let _turn = self.turn().await?;
+        let _turn = tokio::time::timeout(turn, self.turn()).await.map_err(|_| CellError::Busy)??;
         let mut first_death = None;
         loop {
             let mut cell = self.take()?;

@@ -4,6 +4,7 @@
 
 pub mod batch;
 mod body;
+mod compat;
 mod docs;
 mod error;
 mod health;

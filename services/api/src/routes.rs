@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
-use crate::{Api, docs, health, openapi, v1};
+use crate::{Api, compat, docs, health, openapi, v1};
 
 /// Endpoints that the OpenAPI document lists.
 pub(crate) fn documented() -> OpenApiRouter<Api> {
@@ -26,6 +26,7 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(v1::grades::replay::replay))
         .routes(routes!(v1::graders::graders))
         .routes(routes!(v1::runs::runs))
+        .routes(routes!(compat::sandboxfusion::run_code))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_core::execution::Execute;
 use assay_engine::Engine;
 
 /// What bounds a request.
@@ -26,6 +27,8 @@ impl Default for ApiLimits {
 pub struct ApiParts {
     /// Grades batches and holds the record.
     pub engine: Engine,
+    /// Runs programs for routes that only run them.
+    pub programs: Arc<dyn Execute>,
     /// Text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// What bounds a request.
@@ -49,6 +52,10 @@ impl Api {
 
     pub(crate) fn limits(&self) -> &ApiLimits {
         &self.0.limits
+    }
+
+    pub(crate) fn programs(&self) -> &dyn Execute {
+        self.0.programs.as_ref()
     }
 
     pub(crate) fn metrics(&self) -> String {

@@ -51,8 +51,11 @@ impl Admission {
         })
     }
 
-    /// Admits a batch of `items`.
-    pub(crate) fn admit(self: &Arc<Self>, items: usize) -> Result<Permit, EngineError> {
+    /// Admits a batch of `items`, or other work counted as so many, until the permit is dropped.
+    ///
+    /// # Errors
+    /// [`EngineError::ShuttingDown`], [`EngineError::TooLarge`], [`EngineError::Overloaded`].
+    pub fn admit(self: &Arc<Self>, items: usize) -> Result<Permit, EngineError> {
         if self.closed.load(Ordering::Acquire) {
             return Err(EngineError::ShuttingDown);
         }
@@ -134,8 +137,8 @@ fn take(counter: &AtomicUsize, wanted: usize, most: usize) -> bool {
         .is_ok()
 }
 
-/// A batch inside the doors.
-pub(crate) struct Permit {
+/// A batch, or other work, inside the doors.
+pub struct Permit {
     doors: Arc<Admission>,
     items: usize,
 }

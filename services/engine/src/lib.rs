@@ -21,7 +21,7 @@ mod reply;
 mod shared;
 mod workers;
 
-pub use admission::{Admission, BodyPermit};
+pub use admission::{Admission, BodyPermit, Permit};
 pub use batch::{Batch, BatchItem};
 pub use compose::Policy;
 pub use engine::{Engine, Mode};

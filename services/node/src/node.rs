@@ -95,7 +95,12 @@ impl Node {
         let server = &self.config.server;
         let limits =
             ApiLimits { body_bytes: server.body_bytes, batch_items: server.batch_items, ..ApiLimits::default() };
-        Ok(Api::new(ApiParts { engine: self.engine.clone(), metrics: observe::metrics()?, limits }))
+        Ok(Api::new(ApiParts {
+            engine: self.engine.clone(),
+            programs: Arc::new(self.sandboxes.programs.clone()),
+            metrics: observe::metrics()?,
+            limits,
+        }))
     }
 
     /// Listens on the configured address.

@@ -1,0 +1,90 @@
+//! Running a program without comparing anything, for trainers that compare by themselves.
+
+use assay_cell::CellError;
+use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Run, Test};
+use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecuted};
+use assay_core::{BoxFuture, ErrorCode, Fault};
+
+use crate::programs::{Programs, fault};
+
+/// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it, so here a second is what a cell
+/// does in one at least: a fourth of a second of a task's limit.
+const PEER_WORK_PER_SECOND: f64 = 5e9;
+
+/// Longest timeout that counts, in seconds.
+const MAX_SECONDS: f64 = 300.0;
+
+/// Most memory when none is named, in bytes, and least and most that may be named.
+const MEMORY: (u64, u64, u64) = (1 << 30, 64 << 20, 2 << 30);
+
+/// Most that may be written, in bytes.
+const OUTPUT: u64 = 16 << 20;
+
+impl Execute for Programs {
+    fn execute(&self, execution: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
+        Box::pin(self.execute_once(execution))
+    }
+}
+
+impl Programs {
+    async fn execute_once(&self, execution: Execution) -> Result<Executed, NotExecuted> {
+        if self.image(&execution.language).is_none() {
+            let message = format!("there is no image of `{}`; build it with `make images`", execution.language);
+            return Err(NotExecuted::Failed(Fault::lasting(ErrorCode::GraderUnavailable, message)));
+        }
+        let (default, least, most) = MEMORY;
+        let memory_bytes = execution.memory_bytes.map_or(default, |bytes| bytes.clamp(least, most));
+        let parts = vec![Part { name: "main.py".to_owned(), text: execution.text }];
+        let compile = Compile { language: execution.language.clone(), parts, memory_bytes: most };
+        let compiled = self.compile(compile).await.map_err(NotExecuted::Failed)?;
+        let code = match compiled.as_ref() {
+            Compiled::Code(code) => code.clone(),
+            Compiled::Refused(message) => {
+                let stderr = message.clone().into_bytes();
+                return Ok(Executed { end: ExecutionEnd::Exited(1), stdout: Vec::new(), stderr, seconds: 0.0 });
+            }
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 300 times 5e9")]
+        let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
+        let run = Run {
+            language: execution.language,
+            code,
+            test: Test::Stdin(execution.stdin),
+            limits: Limits { work, memory_bytes, output_bytes: OUTPUT },
+            seed: 0,
+        };
+        match self.run_soon(run, execution.turn).await {
+            Ok(ran) => Ok(executed(ran)),
+            Err(CellError::Busy) => Err(NotExecuted::Busy),
+            Err(error) => Err(NotExecuted::Failed(fault(&error))),
+        }
+    }
+}
+
+fn executed(ran: Ran) -> Executed {
+    let Ran { end, stdout, mut stderr, work, .. } = ran;
+    let mut say = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
+    let end = match end {
+        End::OutOfWork => ExecutionEnd::TimeLimit,
+        End::Finished => ExecutionEnd::Exited(0),
+        End::Exited(status) => ExecutionEnd::Exited(status),
+        End::OutOfMemory => {
+            say("MemoryError: the memory limit was reached");
+            ExecutionEnd::Exited(1)
+        }
+        End::OutOfOutput => {
+            say("the output limit was reached");
+            ExecutionEnd::Exited(1)
+        }
+        End::Raised(message) => {
+            if stderr.is_empty() {
+                stderr = message.into_bytes();
+            }
+            ExecutionEnd::Exited(1)
+        }
+        End::Returned(_) | End::Refuted(_) | End::Unjudgeable(_) => ExecutionEnd::Exited(1),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a time for people")]
+    let seconds = work as f64 / PEER_WORK_PER_SECOND;
+    Executed { end, stdout, stderr, seconds }
+}
