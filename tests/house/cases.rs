@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use assay_core::{Completion, Item, Meta, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 fn cases_of(grader: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{grader}.jsonl"))
@@ -18,19 +20,28 @@ async fn every_grader_has_cases_and_holds_them() {
         let file = cases_of(grader.spec().name);
         let text = std::fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("`{}` has no cases file `{}`: {error}", grader.spec().name, file.display()));
-        let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let cases: Vec<Case> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(cases.len() >= 20, "`{}` is too thin to hold a grader", file.display());
         hold(node.engine(), &cases).await;
     }
     node.stop().await;
 }
 
-async fn hold(engine: &Engine, cases: &[Value]) {
+/// One golden case: a line of a grader's file.
+#[derive(Debug, Deserialize)]
+struct Case {
+    name: Option<String>,
+    task: Box<RawValue>,
+    completion: Completion,
+    #[serde(default)]
+    meta: Meta,
+    verdict: String,
+}
+
+async fn hold(engine: &Engine, cases: &[Case]) {
     let items = cases.iter().map(|case| {
-        let task = Task::from_json(&case["task"].to_string()).unwrap();
-        let completion: Completion = serde_json::from_value(case["completion"].clone()).unwrap();
-        let meta: Meta =
-            serde_json::from_value(case.get("meta").cloned().unwrap_or_else(|| serde_json::json!({}))).unwrap();
+        let task = Task::from_raw(&case.task).unwrap();
+        let (completion, meta) = (case.completion.clone(), case.meta.clone());
         BatchItem::new(Item { prompt: None, completion, meta }, task)
     });
     let reply = engine.grade(Batch::new("cases", items.collect()), Mode::Whole).await.unwrap();
@@ -40,8 +51,8 @@ async fn hold(engine: &Engine, cases: &[Value]) {
             Outcome::Graded(grade) => grade.verdict.as_str(),
             other => other.word(),
         };
-        if case["verdict"] != word {
-            missed.push(format!("{case} was `{word}`"));
+        if case.verdict != word {
+            missed.push(format!("{:?}: {} was `{word}`, not `{}`", case.name, case.task, case.verdict));
         }
     }
     assert!(missed.is_empty(), "{} of {} cases missed:\n{}", missed.len(), cases.len(), missed.join("\n"));

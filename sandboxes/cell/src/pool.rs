@@ -114,7 +114,10 @@ impl Cells {
         let everyone = self.0.free.acquire_many(all).await;
         self.0.free.close();
         drop(everyone);
-        self.idle().clear();
+        let idle = std::mem::take(&mut *self.idle());
+        for cell in idle {
+            cell.stop().await;
+        }
     }
 
     async fn turn(&self) -> Result<SemaphorePermit<'_>, CellError> {

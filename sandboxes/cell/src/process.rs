@@ -64,6 +64,12 @@ impl Cell {
         }
     }
 
+    /// Ends the process and waits until it is gone.
+    pub(crate) async fn stop(mut self) {
+        // An error means that it is gone already.
+        let _ = self.process.kill().await;
+    }
+
     /// Kills the process, reaps it and says how it ended.
     async fn end(&mut self, why: &str) -> String {
         // A cell that died by itself has its own status; give it a moment to be seen before killing it.
