@@ -6,5 +6,6 @@ mod bodies;
 mod fixtures;
 mod grading;
 mod limits;
+mod programs;
 mod repeating;
 mod stored;

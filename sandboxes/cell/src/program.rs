@@ -160,4 +160,6 @@ pub struct ImageInfo {
     pub hash: String,
     /// Version of the language, as the image says it.
     pub version: String,
+    /// Modules that programs may import, by their first name.
+    pub modules: Vec<String>,
 }

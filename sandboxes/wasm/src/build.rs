@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_cell::program::Limits;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use wasmtime::{Config, Engine, Instance, Module, Store, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
@@ -32,6 +32,8 @@ pub(crate) struct Info {
     pub(crate) hash: String,
     /// Version of the language, as the image says it.
     pub(crate) version: String,
+    /// Modules that programs may import.
+    pub(crate) modules: Vec<String>,
     /// BLAKE3 of the interpreter the image was started from.
     pub(crate) interpreter: String,
 }
@@ -91,8 +93,8 @@ pub fn build(folder: &Folder, language: &'static Language, interpreter: &Path) -
     tracing::info!(language = language.name, "compiling the image");
     let compiled = engine.precompile_module(&started).map_err(broken)?;
     let hash = blake3::hash(&started).to_hex().to_string();
-    let version = version(&engine, &compiled).map_err(broken)?;
-    let info = Info { hash, version, interpreter: from };
+    let (version, modules) = describe(&engine, &compiled).map_err(broken)?;
+    let info = Info { hash, version, modules, interpreter: from };
     // Files of an image are replaced whole; the last one makes it valid.
     write(&folder.started(language), &started)?;
     write(&folder.compiled(language, &engine), &compiled)?;
@@ -152,8 +154,8 @@ impl InstanceState for Started {
     }
 }
 
-/// Asks the image for the version of its language.
-fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
+/// Asks the image for the version of its language and its modules.
+fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<String>)> {
     let module = trusted::load(engine, compiled)?;
     let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
     let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
@@ -161,7 +163,8 @@ fn version(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<String> {
     let header = [("op".to_owned(), json!("version"))].into_iter().collect();
     let answer = guest.ask(header, &[]).map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
     let message = Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
-    Ok(message.text("version").to_owned())
+    let modules = message.header.get("modules").and_then(Value::as_array).into_iter().flatten();
+    Ok((message.text("version").to_owned(), modules.filter_map(Value::as_str).map(str::to_owned).collect()))
 }
 
 /// Runs a future that never waits: reading an instance's memory is only written as if it could.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_cell::program::ImageInfo;
 use wasmtime::{Engine, InstancePre};
 
+use crate::build::Info;
 use crate::state::State;
 use crate::{ImageError, build, engine, trusted, wasi};
 
@@ -57,7 +58,8 @@ impl Folder {
         let read = serde_json::from_slice(&text);
         let info: build::Info =
             read.map_err(|error| ImageError::Broken { language: language.name, reason: error.to_string() })?;
-        Ok(ImageInfo { language: language.name.to_owned(), hash: info.hash, version: info.version })
+        let Info { hash, version, modules, .. } = info;
+        Ok(ImageInfo { language: language.name.to_owned(), hash, version, modules })
     }
 
     /// The started image: an interpreter's memory as a module.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
+use assay_core::execution::Execute;
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_engine::{Engine, EngineParts, Limits};
@@ -85,6 +86,12 @@ impl Node {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Runs programs without grading them.
+    #[must_use]
+    pub fn programs(&self) -> &dyn Execute {
+        &self.sandboxes.programs
     }
 
     /// The API over this node, as [`Node::serve`] serves it.

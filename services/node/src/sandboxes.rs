@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use assay_cell::program::ImageInfo;
+pub use assay_cell::program::ImageInfo;
 use assay_cell::{CellError, CellOptions, Cells, confine, role, serve};
 use assay_code::Programs;
 use assay_wasm::{Folder, ImageError, LANGUAGES};

@@ -4,6 +4,7 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import _imp  # noqa: E402
 import atexit  # noqa: E402
 import builtins  # noqa: E402
 import gc  # noqa: E402
@@ -22,7 +23,10 @@ loaded = []
 
 
 def version(header, blobs):
-    return messages.write({"version": "CPython " + sys.version.split()[0]})
+    """The language's version, and the top-level modules programs may import."""
+    found = set(sys.builtin_module_names) | {name.partition(".")[0] for name in _imp._frozen_module_names()}
+    modules = sorted(name for name in found if not name.startswith("_"))
+    return messages.write({"version": "CPython " + sys.version.split()[0], "modules": modules})
 
 
 def compile_parts(header, blobs):

@@ -2,10 +2,13 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
+use assay_core::execution::{Execution, ExecutionEnd};
 use assay_core::{Clock, Item, SystemClock, Task};
 use assay_engine::{Batch, BatchItem, Mode};
-use assay_node::{Config, Node, sandboxes};
+use assay_node::sandboxes::{self, ImageInfo};
+use assay_node::{Config, Node};
 use serde::Serialize;
 
 use super::{block_on, configuration};
@@ -15,6 +18,9 @@ use crate::table;
 
 /// Gradings of a grader's example behind its timings.
 const REPEATS: usize = 1_000;
+
+/// Runs of a trivial program behind an image's timings.
+const PROGRAMS: usize = 300;
 
 #[derive(Serialize)]
 struct Report {
@@ -33,6 +39,10 @@ struct Image {
     language: String,
     version: String,
     hash: String,
+    modules: Vec<String>,
+    /// From asking a cell for a trivial program to its answer.
+    p50_us: u64,
+    p99_us: u64,
 }
 
 #[derive(Serialize)]
@@ -57,7 +67,10 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         writeln!(out, "database {}", report.database)?;
         writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
         for image in &report.images {
-            writeln!(out, "image of {}: {}, {}", image.language, image.version, image.hash)?;
+            let Image { language, version, hash, modules, p50_us, p99_us } = image;
+            let modules = modules.len();
+            writeln!(out, "image of {language}: {version}, {modules} modules, {hash}")?;
+            writeln!(out, "  a trivial program takes {p50_us} us, one in a hundred {p99_us} us")?;
         }
         writeln!(out)?;
         let rows: Vec<_> = report
@@ -78,10 +91,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     // The self-test measures grading: nothing is recorded and nothing is cached.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
-    let images = sandboxes::images(&config.cells)
-        .into_iter()
-        .map(|image| Image { language: image.language, version: image.version, hash: image.hash })
-        .collect();
+    let installed = sandboxes::images(&config.cells);
     let node = Node::start(config).await?;
     let mut graders = Vec::new();
     let mut first_grade_us = None;
@@ -110,6 +120,12 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             p99_us: at(99),
         });
     }
+    let mut images = Vec::new();
+    for image in installed {
+        let (p50_us, p99_us) = time_program(&node, &clock, &image.language).await?;
+        let ImageInfo { language, version, hash, modules } = image;
+        images.push(Image { language, version, hash, modules, p50_us, p99_us });
+    }
     node.stop().await;
     let version = env!("CARGO_PKG_VERSION");
     Ok(Report {
@@ -121,6 +137,30 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         images,
         graders,
     })
+}
+
+/// Runs a trivial program of a language, with another input each time; the p50 and p99 in microseconds.
+async fn time_program(node: &Node, clock: &SystemClock, language: &str) -> anyhow::Result<(u64, u64)> {
+    let mut times = Vec::with_capacity(PROGRAMS);
+    for number in 0..=PROGRAMS {
+        let started = clock.monotonic();
+        let execution = Execution {
+            language: language.to_owned(),
+            text: "print(sum(map(int, input().split())))\n".to_owned(),
+            stdin: format!("1 2 {number}\n").into_bytes(),
+            seconds: 10.0,
+            memory_bytes: None,
+            turn: Duration::from_secs(60),
+        };
+        let executed = node.programs().execute(execution).await?;
+        anyhow::ensure!(executed.end == ExecutionEnd::Exited(0), "a trivial program in {language} gave {executed:?}");
+        times.push(micros(clock.monotonic().saturating_sub(started)));
+    }
+    // The first starts a cell and compiles the program.
+    times.remove(0);
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    Ok((at(50), at(99)))
 }
 
 fn micros(span: std::time::Duration) -> u64 {
