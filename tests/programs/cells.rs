@@ -133,3 +133,31 @@ async fn memory_and_descriptors_stay_flat() {
     assert!(later_kib < kib + 16 * 1024, "{kib} KiB became {later_kib} KiB");
     cells.stop().await;
 }
+
+#[tokio::test]
+async fn a_cell_holds_nothing_it_does_not_need() {
+    let (cells, _folder, link) = marked_pool(1);
+    let code = compile(&cells, "print(5)").await;
+    run(&cells, &code, "").await;
+    let id = cells_of(&link).into_iter().next().unwrap();
+    let read = |name: &str| std::fs::read(format!("/proc/{id}/{name}")).unwrap();
+    assert!(read("environ").is_empty(), "no environment");
+    for task in std::fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten() {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap();
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+        assert_eq!(
+            (field("Seccomp:"), field("NoNewPrivs:")),
+            ("2".to_owned(), "1".to_owned()),
+            "every thread is filtered"
+        );
+    }
+    let limits = String::from_utf8(read("limits")).unwrap();
+    let hard = |name: &str| {
+        limits.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().rev().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(
+        (hard("Max file size"), hard("Max open files"), hard("Max core file")),
+        ("0".into(), "32".into(), "0".into())
+    );
+    cells.stop().await;
+}

@@ -4,6 +4,9 @@ use assay_cell::program::End;
 
 use crate::{compile, pool, run};
 
+/// How often a run is repeated, alone and again in a crowd.
+const REPEATS: usize = 1_000;
+
 /// Looks at everything that tells one run from another: hashes, addresses, random numbers, clocks, what is left in memory.
 const CURIOUS: &str = "
 import gc, os, random, sys, time, uuid
@@ -19,12 +22,12 @@ async fn a_run_is_the_same_every_time() {
     let first = run(&cells, &code, "1 2 3\n").await;
     assert_eq!(first.end, End::Finished, "{first:?}");
     // Alone, one after the other.
-    for _ in 0..20 {
+    for _ in 0..REPEATS {
         assert_eq!(run(&cells, &code, "1 2 3\n").await, first);
     }
     // In a crowd that keeps both cells busy with other programs.
-    let busy = compile(&cells, "x = 0\nfor i in range(200_000): x += i\nprint(x)").await;
-    let crowd = (0..200).map(|number| {
+    let busy = compile(&cells, "x = 0\nfor i in range(20_000): x += i\nprint(x)").await;
+    let crowd = (0..REPEATS + REPEATS / 3).map(|number| {
         let (cells, code, busy, first) = (&cells, &code, &busy, &first);
         async move {
             if number % 4 == 0 {
