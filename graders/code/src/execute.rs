@@ -15,7 +15,7 @@ const PEER_WORK_PER_SECOND: f64 = 5e9;
 const MAX_SECONDS: f64 = 300.0;
 
 /// Most memory when none is named, in bytes, and least and most that may be named.
-const MEMORY: (u64, u64, u64) = (1 << 30, 64 << 20, 2 << 30);
+const MEMORY: (u64, u64, u64) = (1 << 30, 96 << 20, 2 << 30);
 
 /// Most that may be written, in bytes.
 const OUTPUT: u64 = 16 << 20;

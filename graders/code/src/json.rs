@@ -14,10 +14,14 @@ pub(crate) enum Json {
     Object(Vec<(String, Json)>),
 }
 
+/// Most parts of a value that is read: a part takes some sixty bytes.
+const MAX_PARTS: usize = 4_000_000;
+
 impl Json {
-    /// Reads a text that is one JSON value; `None` for anything else, and for values nested too deep.
+    /// Reads a text that is one JSON value; `None` for anything else, and for values nested too deep or with too many
+    /// parts.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Reader { text, at: 0, parts: MAX_PARTS };
         let value = reader.value(0)?;
         reader.skip_space();
         (reader.at == text.len()).then_some(value)
@@ -38,6 +42,7 @@ impl Json {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    parts: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -58,6 +63,7 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
+        self.parts = self.parts.checked_sub(1)?;
         self.skip_space();
         match self.rest().bytes().next()? {
             b'n' => self.take("null").map(|()| Json::Null),

@@ -15,6 +15,7 @@
 //! # Known false positives
 //!
 //! - A test of a program's own classes believes what their methods say: `len(obj)`, `x in obj`, an order between two of them.
+//! - Helpers of a `prelude` that judge: the program can redefine them.
 //! - A program that prints every possible answer passes a checker program that only looks for one of them.
 //! - Tests decide only what they test: a table of the visible cases passes them.
 //!
@@ -24,6 +25,7 @@
 //! - Programs that need packages beyond the standard library, files, sockets or other processes.
 //! - An instance of the program's own class is never equal to a plain value, whatever its `__eq__` says, unless its class derives
 //!   from a builtin one.
+//! - Asserts that look at how a thing was made, derive from the program's classes, or read a changed global of the program again.
 //!
 //! # Example
 //!

@@ -287,8 +287,11 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
     if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
         return Err(("seconds", format!("a limit is above 0 and at most 60 seconds: {}", raw.seconds)));
     }
-    if !(64..=2_048).contains(&raw.memory_mb) {
-        return Err(("memory_mb", format!("a limit is 64 to 2048 MiB: {}", raw.memory_mb)));
+    if !(96..=2_048).contains(&raw.memory_mb) {
+        return Err((
+            "memory_mb",
+            format!("a limit is 96 to 2048 MiB, the interpreter's own 72 included: {}", raw.memory_mb),
+        ));
     }
     if !(1..=65_536).contains(&raw.output_kb) {
         return Err(("output_kb", format!("a limit is 1 to 65536 KiB: {}", raw.output_kb)));

@@ -16,8 +16,8 @@ PYTHON_H = ("-Icpython/Include", "-Icpython/Include/internal", "-Icpython")
 CORE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE",)
 MODULE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE_BUILTIN",)
 
-STACK_BYTES = 8 << 20
-INITIAL_MEMORY_BYTES = 48 << 20
+STACK_BYTES = 32 << 20
+INITIAL_MEMORY_BYTES = 72 << 20
 
 PARSER = """
     token pegen pegen_errors action_helpers parser string_parser peg_api myreadline lexer/buffer lexer/lexer lexer/state

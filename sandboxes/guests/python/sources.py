@@ -101,9 +101,9 @@ class Substitution(NamedTuple):
 SUBSTITUTIONS = (
     Substitution(
         "cpython/Include/cpython/pystate.h",
-        "the wasm limit assumes a small stack; this one has 8 MiB, and programs recurse through `functools.cache`",
+        "the wasm limit assumes a small stack; this one has 32 MiB, and programs recurse through `functools.cache`",
         "#  define Py_C_RECURSION_LIMIT 5000\n",
-        "#  define Py_C_RECURSION_LIMIT 10000\n",
+        "#  define Py_C_RECURSION_LIMIT 40000\n",
     ),
     Substitution(
         "cpython/Lib/asyncio/selector_events.py",

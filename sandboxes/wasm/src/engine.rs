@@ -8,11 +8,11 @@ use crate::ImageError;
 pub(crate) const MAX_MEMORY: usize = 2 << 30;
 
 /// Native stack of a thread that runs guests.
-pub(crate) const THREAD_STACK: usize = 64 << 20;
+pub(crate) const THREAD_STACK: usize = 192 << 20;
 
 /// What of it a guest's own frames may use. Well under the thread's: an engine that runs into the guard page of its thread
 /// aborts the process, while this limit is a clean trap.
-const WASM_STACK: usize = 48 << 20;
+const WASM_STACK: usize = 160 << 20;
 
 /// Instances alive at once in a cell: a program, and the one that judges it; one more that is being taken down.
 const INSTANCES: u32 = 4;

@@ -10,6 +10,9 @@ use crate::state::{Exports, State, Stop};
 /// Work the driver may do before and after the program's own: loading code, writing down a result.
 const DRIVER_WORK: u64 = 20_000_000_000;
 
+/// Longest notation of a returned value, in bytes.
+const MAX_RESULT: usize = 32 << 20;
+
 /// An instance, fresh from its image.
 pub(crate) struct Guest {
     store: Store<State>,
@@ -139,6 +142,8 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
             let status = message.header.get("status").and_then(Value::as_i64);
             End::Exited(status.and_then(|status| i32::try_from(status).ok()).unwrap_or(1))
         }
+        // The driver keeps to this, unless the program took it over.
+        "returned" if message.blob().len() > MAX_RESULT => End::OutOfOutput,
         "returned" => End::Returned(String::from_utf8_lossy(message.blob()).into_owned()),
         "refuted" => End::Refuted(text()),
         "unjudgeable" => End::Unjudgeable(text()),

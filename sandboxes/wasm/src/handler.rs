@@ -86,7 +86,7 @@ impl Programs {
                 Compiled::Refused("the program takes too much memory to compile".to_owned())
             }
             Err(Stopped::Ended(End::Raised(message))) => Compiled::Refused(message),
-            Err(other) => return Err(format!("the compiler ended: {other:?}")),
+            Err(other) => Compiled::Refused(format!("the compiler ended: {other:?}")),
         })
     }
 

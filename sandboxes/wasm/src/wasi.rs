@@ -27,6 +27,9 @@ mod errno {
 /// Work of a call to the host, beside a unit a byte moved.
 const CALL_WORK: u64 = 1_000;
 
+/// Work of taking a message to another instance and waiting for its answer: a few times two switches of threads.
+const EXCHANGE_WORK: u64 = 500_000;
+
 /// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time ever enters a guest.
 const EPOCH: u64 = 1_767_225_600_000_000_000;
 
@@ -184,7 +187,13 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
 
 fn fd_filestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
     match stream_or(fd, errno::SUCCESS) {
-        errno::SUCCESS => store(&mut caller, at, &[0; 64]),
+        errno::SUCCESS => {
+            let mut stat = [0u8; 64];
+            // Programs ask how much there is to read, as they would of a file.
+            let size = if fd == 0 { caller.data().stdin.len() as u64 } else { 0 };
+            stat[32..40].copy_from_slice(&size.to_le_bytes());
+            store(&mut caller, at, &stat)
+        }
         refused => Ok(refused),
     }
 }
@@ -278,7 +287,7 @@ fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, c
 /// Takes a message to the guest's peer and keeps the answer; gives the answer's length.
 fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> {
     let length = unsigned(length);
-    charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
+    charge(&mut caller, EXCHANGE_WORK.saturating_add(length as u64))?;
     let memory = memory(&mut caller)?;
     let end = unsigned(at).saturating_add(length);
     let Some(message) = memory.data(&caller).get(unsigned(at)..end).map(<[u8]>::to_vec) else {

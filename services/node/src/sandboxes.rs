@@ -11,7 +11,7 @@ use assay_wasm::{Folder, ImageError, LANGUAGES};
 use crate::{config, observe};
 
 /// Native stack of the thread that answers requests in a cell: guests run on it.
-const CELL_STACK: usize = 64 << 20;
+const CELL_STACK: usize = 192 << 20;
 
 /// The cells of a node and what they can run.
 #[derive(Clone)]

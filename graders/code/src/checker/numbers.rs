@@ -26,14 +26,6 @@ pub(super) fn agree(expected: &str, got: &str, tolerance: Option<f64>) -> bool {
     expected == got || tolerance.is_some_and(|tolerance| within(got, expected, tolerance))
 }
 
-/// What lines are sorted by when their numbers may differ a little.
-pub(super) fn key(token: &[u8]) -> (Option<f64>, Vec<u8>) {
-    match std::str::from_utf8(token).ok().filter(|text| is_decimal(text)).and_then(|text| text.parse().ok()) {
-        Some(number) => (Some(number), Vec::new()),
-        None => (None, token.to_vec()),
-    }
-}
-
 fn has_point(text: &str) -> bool {
     text.bytes().any(|byte| b".eE".contains(&byte))
 }

@@ -22,12 +22,14 @@ OPERATIONS = {
     "call": program.call,
     "peer": program.answer_peer,
     "judge": judge.judge,
-    "callback": judge.answer_peer,
 }
 
 
 def handle(message):
     header, blobs = messages.read(message)
+    if judge.peer.busy:
+        # From here on every message comes from the program's instance: it may ask about what it was lent, and nothing else.
+        return judge.peer.answer(header)
     return OPERATIONS[header["op"]](header, blobs)
 
 

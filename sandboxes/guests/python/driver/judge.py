@@ -9,7 +9,9 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import ast  # noqa: E402
 import builtins  # noqa: E402
+import dis  # noqa: E402
 import sys  # noqa: E402
 import types  # noqa: E402
 
@@ -25,7 +27,7 @@ def _may(target, method, args):
     if method in ("__setattr__", "__delattr__", "__getattr__"):
         name = args[0] if args else ""
         return type(name) is str and not name.startswith("_") and _is_of_text(target)
-    return method in remote.METHODS and method not in ("__subclasscheck__",)
+    return method in remote.METHODS
 
 
 def _is_of_text(target):
@@ -33,11 +35,7 @@ def _is_of_text(target):
     return getattr(type(target), "__module__", None) == MODULE and not isinstance(target, type)
 
 
-peer = remote.Peer("peer", _may)
-
-
-def answer_peer(header, blobs):
-    return peer.answer(header, blobs)
+peer = remote.Peer(_may, trusted=False)
 
 
 def judge(header, blobs):
@@ -46,10 +44,11 @@ def judge(header, blobs):
         codes = [compile(setup, "setup.py", "exec"), compile(text, "test.py", "exec")]
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
+    peer.busy = True
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
     # The program's names first, so that what the text defines takes their place.
-    module.__dict__.update(_theirs(codes), __builtins__=builtins)
+    module.__dict__.update(_theirs(codes, (setup, text)), __builtins__=builtins)
     try:
         for code in codes:
             exec(code, module.__dict__)
@@ -67,18 +66,42 @@ def judge(header, blobs):
         return messages.write({"end": "raised", "message": remote.describe(error)})
 
 
-def _theirs(codes):
-    """The program's names that the text uses. Builtins stay this instance's own, unless the text takes nothing else from the
-    program: then it tests a function that is named like a builtin."""
+def _theirs(codes, texts):
+    """The program's names that the text uses: what it tests."""
     used = sorted({name for code in codes for name in _names(code)})
     request = {"op": "peer", "target": 0, "method": "names", "args": used, "kwargs": {}}
     reply, _ = messages.read(remote._exchange(messages.write(request)))
-    unpacker = values.Unpacker(peer.stand_in)
-    found = {name: unpacker.unpack(packed) for name, packed in reply["value"].items()}
-    stored = {name for code in codes for name in _stored(code)}
-    own = {name: value for name, value in found.items() if not hasattr(builtins, name)}
-    tested = {name for name, value in own.items() if name not in stored and type(value) is not types.ModuleType}
-    return own if tested else found
+    unpacker = values.Unpacker(peer.reference)
+    found = {name: unpacker.unpack(reply["value"][name]) for name in used if name in reply["value"]}
+    looked_into = _looked_into(codes) & sys.stdlib_module_names
+    tested = _tested_builtin(texts, found.keys() - looked_into)
+    for name in list(found):
+        if hasattr(builtins, name) and name != tested:
+            del found[name]
+        elif name in looked_into:
+            # A module's parts are asked for: a thing of the program in its place would answer as it likes.
+            found[name] = values.standard(name, "")
+    return found
+
+
+def _tested_builtin(texts, found):
+    """The one function named like a builtin that the text tests: the innermost that it calls, if it uses no other name of the
+    program. All other builtins stay this instance's own."""
+    calls = []
+
+    def walk(node, depth):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in found:
+            calls.append((depth, node.func.id))
+        for child in ast.iter_child_nodes(node):
+            walk(child, depth + 1)
+
+    for text in texts:
+        walk(ast.parse(text), 0)
+    if not all(hasattr(builtins, name) for name in found):
+        return None
+    if calls:
+        return max(calls)[1]
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _names(code):
@@ -88,10 +111,14 @@ def _names(code):
             yield from _names(constant)
 
 
-def _stored(code):
-    """Names the text itself gives a value at its top."""
-    import dis
-
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_NAME", "STORE_GLOBAL"):
-            yield instruction.argval
+def _looked_into(codes):
+    """Names of which the text asks for a part, as in `math.isclose`."""
+    looked = set()
+    for code in codes:
+        last = None
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
+                looked.add(last)
+            last = instruction.argval if instruction.opname in ("LOAD_NAME", "LOAD_GLOBAL") else None
+        looked |= _looked_into(constant for constant in code.co_consts if type(constant) is types.CodeType)
+    return looked

@@ -11,12 +11,13 @@ import gc  # noqa: E402
 import marshal  # noqa: E402
 import sys  # noqa: E402
 import types  # noqa: E402
+import warnings  # noqa: E402
 
 from . import messages, remote, values  # noqa: E402
 
 # Parts a result may have, and bytes its text may have.
-RESULT_ROOM = 5_000_000
-RESULT_BYTES = 64 << 20
+RESULT_ROOM = 2_000_000
+RESULT_BYTES = 32 << 20
 
 # Bytecode as it was read, waiting to be run.
 loaded = []
@@ -34,7 +35,9 @@ def compile_parts(header, blobs):
     codes = []
     for name, text in zip(header["names"], blobs):
         try:
-            codes.append(compile(bytes(text), name, "exec", dont_inherit=True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                codes.append(compile(bytes(text), name, "exec", dont_inherit=True))
         except (SyntaxError, ValueError, MemoryError, RecursionError, UnicodeError) as error:
             return messages.write({"end": "refused", "message": remote.describe(error)})
     return messages.write({"end": "compiled"}, marshal.dumps(codes))
@@ -44,6 +47,7 @@ def load(header, blobs):
     """Makes the module the program runs in, and reads its code."""
     module = types.ModuleType(header["module"])
     module.__builtins__ = builtins
+    module.__file__ = "main.py"
     sys.modules[header["module"]] = module
     loaded[:] = [module, marshal.loads(blobs[0])]
     return messages.write({"end": "finished"})
@@ -171,13 +175,13 @@ def _opaque(packer, value, depth):
 
 # What the judging instance asks.
 
-peer = remote.Peer("callback", lambda target, method, args: True)
+peer = remote.Peer(lambda target, method, args: True, trusted=True)
 
 
 def answer_peer(header, blobs):
     if header["method"] == "names":
         return messages.write({"changed": [], "value": _globals_of(header["args"])})
-    reply = peer.answer(header, blobs)
+    reply = peer.answer(header)
     _guarded(_flush)
     return reply
 

@@ -9,6 +9,10 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
+import asyncio  # noqa: E402
+import collections  # noqa: E402
+import copy  # noqa: E402
+import inspect  # noqa: E402
 import operator  # noqa: E402
 
 import _assay_host  # noqa: E402
@@ -18,9 +22,9 @@ from . import messages, values  # noqa: E402
 _exchange = _assay_host.exchange
 
 # Parts a value may have that crosses between instances.
-ROOM = 5_000_000
+ROOM = 2_000_000
 
-# What a class can say that is done with a thing of it, by the method's name.
+# What can be done with a thing that was lent, by the name of the method that stands for it.
 METHODS = {
     "__call__": lambda thing, *args, **kwargs: thing(*args, **kwargs),
     "__getattr__": getattr,
@@ -34,11 +38,21 @@ METHODS = {
     "__delitem__": operator.delitem,
     "__contains__": operator.contains,
     "__reversed__": reversed,
-    "__bool__": bool,
     "__str__": str,
     "__repr__": repr,
     "__format__": format,
     "__hash__": hash,
+    "__instancecheck__": lambda thing, other: isinstance(other, thing),
+    "__subclasscheck__": lambda thing, other: issubclass(other, thing),
+    "__enter__": lambda thing: type(thing).__enter__(thing),
+    "__exit__": lambda thing, *how: type(thing).__exit__(thing, *how),
+    "__copy__": copy.copy,
+    "__deepcopy__": lambda thing, memo=None: copy.deepcopy(thing),
+    "run": lambda thing: asyncio.run(thing),
+}
+# Operators on one thing that give a number or a truth.
+NUMBERS = {
+    "__bool__": bool,
     "__int__": int,
     "__float__": float,
     "__complex__": complex,
@@ -48,48 +62,38 @@ METHODS = {
     "__pos__": operator.pos,
     "__invert__": operator.invert,
     "__round__": round,
-    "__add__": operator.add,
-    "__sub__": operator.sub,
-    "__mul__": operator.mul,
-    "__truediv__": operator.truediv,
-    "__floordiv__": operator.floordiv,
-    "__mod__": operator.mod,
-    "__pow__": operator.pow,
-    "__matmul__": operator.matmul,
-    "__and__": operator.and_,
-    "__or__": operator.or_,
-    "__xor__": operator.xor,
-    "__lshift__": operator.lshift,
-    "__rshift__": operator.rshift,
-    "__divmod__": divmod,
-    "__instancecheck__": lambda thing, other: isinstance(other, thing),
-    "__subclasscheck__": lambda thing, other: issubclass(other, thing),
-    "__enter__": lambda thing: type(thing).__enter__(thing),
-    "__exit__": lambda thing, *how: type(thing).__exit__(thing, *how),
-    "__await__": lambda thing: thing.__await__(),
-    "send": lambda thing, value: thing.send(value),
 }
-REFLECTED = {
-    f"__r{name[2:]}": (lambda do: lambda thing, other: do(other, thing))(METHODS[name])
-    for name in (
-        "__add__ __sub__ __mul__ __truediv__ __floordiv__ __mod__ __pow__ __matmul__ "
-        "__and__ __or__ __xor__ __lshift__ __rshift__ __divmod__"
-    ).split()
+# Operators on two.
+OPERATORS = {
+    f"__{name}__": getattr(operator, name)
+    for name in "add sub mul truediv floordiv mod pow matmul xor lshift rshift".split()
+}
+OPERATORS |= {"__and__": operator.and_, "__or__": operator.or_, "__divmod__": divmod}
+OPERATORS |= {
+    f"__r{name[2:]}": (lambda do: lambda thing, other: do(other, thing))(do) for name, do in list(OPERATORS.items())
+}
+OPERATORS |= {
+    f"__{name}__": getattr(operator, name)
+    for name in "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift".split()
 }
 COMPARISONS = {f"__{name}__": getattr(operator, name) for name in "eq ne lt le gt ge".split()}
-METHODS |= REFLECTED | COMPARISONS
+METHODS |= NUMBERS | OPERATORS | COMPARISONS
 
 
-class Ended(BaseException):
-    """The other instance's program exited. Not an `Exception`: no test should catch it by chance."""
+class Ended(SystemExit):
+    """The program exited. A text that expects it may catch it as what it is."""
 
 
 class Peer:
-    """This instance's end: what it lent, how it asks and answers."""
+    """This instance's end: what it lent, how it asks and answers.
 
-    def __init__(self, op, may):
-        # Name of the operation by which the other side asks, and what it may do with what was lent.
-        self.op, self.may = op, may
+    `may` says what the other side may do with what it was lent. `trusted` says whether the other side's word is taken for what a
+    standard thing is: the program takes the text's, the text takes the program's only for modules and exceptions.
+    """
+
+    def __init__(self, may, trusted):
+        self.may, self.trusted = may, trusted
+        self.busy = False
         self.lent, self.numbers = [], {}
         self.stand_ins, self.exceptions = {}, {}
 
@@ -107,11 +111,14 @@ class Peer:
         if type(value) is Remote:
             return {"$": "lent", "v": number_of(value)}
         name = values.standard_name(value)
-        if name is not None:
+        if name is not None and (not self.trusted or may_be_named(value)):
             return {"$": "stdlib", "v": name}
         reference = {"$": "remote", "v": self.lend(value)}
         if isinstance(value, type) and issubclass(value, BaseException):
-            reference["exception"] = ancestry(value)
+            reference["exception"] = value.__name__
+            reference["bases"] = [packer.pack(base, depth + 1) for base in value.__bases__ if base is not object]
+        elif inspect.iscoroutine(value):
+            reference["coroutine"] = True
         return reference
 
     # Asking.
@@ -119,104 +126,162 @@ class Peer:
     def ask(self, target, method, args=(), kwargs=None):
         packer = values.Packer(self.export, ROOM)
         request = {
-            "op": self.op,
+            "op": "peer",
             "target": target,
             "method": method,
             "args": [packer.pack(argument, 1) for argument in args],
             "kwargs": {name: packer.pack(argument, 1) for name, argument in (kwargs or {}).items()},
         }
         reply, _ = messages.read(_exchange(messages.write(request)))
-        unpacker = values.Unpacker(self.stand_in, packer.containers)
+        unpacker = values.Unpacker(self.reference, packer.containers)
         for number, content in reply["changed"]:
             unpacker.fill(packer.containers[number], content)
         if "exited" in reply:
-            raise Ended(reply["exited"])
+            raise Ended(int(reply["exited"]))
         if "raised" in reply:
-            raise self._exception(reply["raised"], values.Unpacker(self.stand_in))
+            raise self._exception(reply["raised"], method)
         return unpacker.unpack(reply["value"])
 
-    def stand_in(self, packed):
-        if packed["$"] == "lent":
-            return self.lent[packed["v"]]
-        if packed["$"] != "remote":
-            raise ValueError(f"a value of kind `{packed['$']}` cannot be read")
-        if "exception" in packed:
-            return self._exception_class(packed["v"], packed["exception"])
-        number = packed["v"]
-        if number not in self.stand_ins:
-            self.stand_ins[number] = Remote(self, number)
-        return self.stand_ins[number]
+    def reference(self, packed):
+        """What stands here for a thing that is no data."""
+        tag, value = packed["$"], packed["v"]
+        if tag == "lent":
+            return self.lent[value]
+        if tag == "stdlib":
+            thing = values.standard(*value)
+            if self.trusted or may_be_named(thing):
+                return thing
+        if tag == "remote" and type(value) is int:
+            if "exception" in packed:
+                return self._exception_class(value, packed)
+            if value not in self.stand_ins:
+                self.stand_ins[value] = Remote(self, value)
+            stand_in = self.stand_ins[value]
+            return _run(stand_in) if "coroutine" in packed else stand_in
+        raise ValueError(f"a value of kind `{tag}` cannot be read")
 
-    def _exception_class(self, number, names):
+    def _exception_class(self, number, packed):
         """A class of this instance in place of an exception class of the other: `except` takes nothing else."""
         if number not in self.exceptions:
-            bases = [values.standard(*name) for name in names[1:]]
-            base = next((base for base in bases if issubclass(base, BaseException)), Exception)
-            self.exceptions[number] = type(names[0], (base,), {"__module__": "solution"})
+            bases = tuple(map(self.reference, packed["bases"]))
+            if not bases or not all(isinstance(base, type) and issubclass(base, Exception) for base in bases):
+                bases = (Exception,)
+            name = str(packed["exception"])
+            try:
+                kind = type(name, bases, dict(_EXCEPTION))
+            except TypeError:
+                kind = type(name, (Exception,), dict(_EXCEPTION))
+            self.exceptions[number] = kind
         return self.exceptions[number]
 
-    def _exception(self, raised, unpacker):
+    def _exception(self, raised, method):
+        unpacker = values.Unpacker(self.reference)
         kind = unpacker.unpack(raised["class"])
+        ends_loops = isinstance(kind, type) and issubclass(kind, (StopIteration, StopAsyncIteration))
+        if not (isinstance(kind, type) and issubclass(kind, Exception)) or ends_loops and method != "__next__":
+            # Out of a call, the end of an iteration would end a loop of the test as if there were nothing more to check.
+            kind = RuntimeError
         try:
             error = kind(*map(unpacker.unpack, raised["args"]))
         except Exception:
-            error = RuntimeError(raised["text"])
-        error.__notes__ = [raised["text"]]
+            error = RuntimeError(str(raised["text"]))
         error._assay_raised_by_program = True
+        error._assay_text = str(raised["told"])
+        if "thing" in raised:
+            error._assay_thing = unpacker.unpack(raised["thing"])
+        error.__notes__ = [str(raised["text"])]
         return error
 
     # Answering.
 
-    def answer(self, header, _blobs):
+    def answer(self, header):
         args, changed = [], []
-        unpacker = values.Unpacker(self.stand_in)
+        unpacker = values.Unpacker(self.reference)
         try:
-            target = self.lent[header["target"]]
+            target, method = self.lent[header["target"]], header["method"]
             args = list(map(unpacker.unpack, header["args"]))
             kwargs = {name: unpacker.unpack(argument) for name, argument in header["kwargs"].items()}
             given = unpacker.containers
             before = [_copy(container) for container in given]
-            if not self.may(target, header["method"], args):
-                raise AttributeError(f"`{header['method']}` of this is not for the program")
-            value = METHODS[header["method"]](target, *args, **kwargs)
+            if not self.may(target, method, args):
+                raise AttributeError(f"`{method}` of this is not for the program")
             packer = values.Packer(self.export, ROOM, given)
+            if method == "plain":
+                return messages.write({"changed": [], "value": packer.plain(target)})
+            value = METHODS[method](target, *args, **kwargs)
             changed = [
                 [number, packer.content(container)]
                 for number, container in enumerate(given)
                 if not _same(container, before[number])
             ]
-            if header["method"] == "plain":
-                return messages.write({"changed": [], "value": value})
             return messages.write({"changed": changed, "value": packer.pack(value)})
         except SystemExit as exit:
             return messages.write({"changed": [], "exited": exit_status(exit)})
-        except values.TooLong:
-            raised = {"class": {"$": "stdlib", "v": ["builtins", "OverflowError"]}, "args": ["the value is too long"]}
-            return messages.write({"changed": [], "raised": raised | {"text": "the value is too long"}})
         except BaseException as error:
             return messages.write({"changed": [], "raised": self._raised(error)})
 
     def _raised(self, error):
         packer = values.Packer(self.export, ROOM)
         try:
-            args = [packer.pack(argument) for argument in error.args]
+            # Some standard exceptions are made from more than their `args`.
+            own = values.standard_name(type(error)) is None
+            args = error.args if own else error.__reduce__()[1]
+            raised = {"class": packer.pack(type(error)), "args": [packer.pack(argument) for argument in args]}
         except Exception:
-            args = []
-        return {"class": packer.pack(type(error)), "args": args, "text": describe(error)}
+            raised = {"class": packer.pack(RuntimeError), "args": []}
+        try:
+            told = str(error)
+        except Exception:
+            told = ""
+        raised |= {"told": told[:10_000], "text": describe(error)}
+        if values.standard_name(type(error)) is None:
+            raised["thing"] = {"$": "remote", "v": self.lend(error)}
+        return raised
 
 
-def plain(thing):
-    """What stands in for `METHODS` when the plain value inside a thing is asked for."""
-    return values.Packer(lambda packer, value, depth: {"$": "deep", "v": type(value).__name__}, ROOM).plain(thing)
+# Modules whose exceptions mean something to a text. Others could end a test runner as if all were well.
+EXCEPTIONS = frozenset(
+    "builtins json.decoder decimal statistics zlib binascii struct re queue _queue asyncio.exceptions graphlib dataclasses "
+    "concurrent.futures._base configparser _csv tomllib _pickle pickle copy enum socket uuid zipfile".split()
+)
 
 
-METHODS["plain"] = plain
+def may_be_named(thing):
+    """Whether the text takes a standard thing by the program's word: modules, exceptions and classes of plain data. Anything else
+    could be called for what it does here."""
+    if type(thing) is type(operator):
+        return True
+    if not isinstance(thing, type):
+        return False
+    if issubclass(thing, BaseException):
+        return issubclass(thing, Exception) and thing.__module__ in EXCEPTIONS
+    return thing in DATA
 
 
-def ancestry(kind):
-    """An exception class's name, and its standard ancestors."""
-    ancestors = [values.standard_name(base) for base in kind.__mro__[1:]]
-    return [kind.__name__, *(name for name in ancestors if name is not None)]
+DATA = frozenset(
+    [bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type(None)]
+    + list(values.CONTAINERS)
+    + list(values.MADE)
+)
+
+
+def _exception_text(self):
+    return getattr(self, "_assay_text", None) or Exception.__str__(self)
+
+
+def _exception_attribute(self, name):
+    thing = self.__dict__.get("_assay_thing")
+    if thing is None or name.startswith("_assay"):
+        raise AttributeError(name)
+    return getattr(thing, name)
+
+
+_EXCEPTION = {"__module__": "solution", "__str__": _exception_text, "__getattr__": _exception_attribute}
+
+
+async def _run(remote):
+    """A coroutine of the other instance: it runs there, to its end, when it is awaited here."""
+    return ask(remote, "run")
 
 
 def exit_status(exit):
@@ -250,10 +315,10 @@ def _same(container, before):
     """Whether a container holds the very things it held. Contained containers are looked at by themselves."""
     if len(container) != len(before):
         return False
-    if type(container) is dict:
+    if isinstance(container, dict):
         pairs = zip(container.items(), before.items())
         return all(key is key_before and held is held_before for (key, held), (key_before, held_before) in pairs)
-    if type(container) is list:
+    if type(container) in (list, collections.deque):
         return all(map(operator.is_, container, before))
     return container == before
 
@@ -261,11 +326,12 @@ def _same(container, before):
 class Remote:
     """Stands in for a thing of the other instance."""
 
-    __slots__ = ("_assay_peer", "_assay_number", "__weakref__")
+    __slots__ = ("_assay_peer", "_assay_number", "_assay_tainted", "__weakref__")
 
-    def __init__(self, peer, number):
+    def __init__(self, peer, number, tainted=False):
         object.__setattr__(self, "_assay_peer", peer)
         object.__setattr__(self, "_assay_number", number)
+        object.__setattr__(self, "_assay_tainted", tainted)
 
     def __getattr__(self, name):
         return ask(self, "__getattr__", name)
@@ -273,6 +339,9 @@ class Remote:
     def __ne__(self, other):
         equal = self.__eq__(other)
         return NotImplemented if equal is NotImplemented else not equal
+
+    def __mro_entries__(self, bases):
+        raise TypeError("a class of the program cannot be derived from in a test; derive from it in the prelude")
 
 
 def number_of(remote):
@@ -287,11 +356,10 @@ def _forward(method):
     def forwarded(self, *args, **kwargs):
         return ask(self, method, *args, **kwargs)
 
-    forwarded.__name__ = method
     return forwarded
 
 
-def _compare(method, do):
+def _compare(do, method):
     """Two things of the other instance are compared there. With a value of this one, only the plain value inside counts: what a
     program's `__eq__` says of an expected value is worth nothing."""
 
@@ -301,13 +369,48 @@ def _compare(method, do):
         inside = ask(self, "plain")
         return NotImplemented if inside is None else do(inside, other)
 
-    compared.__name__ = method
     return compared
 
 
-for _method in METHODS:
+def _operate(do, method):
+    """Arithmetic with a value of this instance is done on the plain value inside. Without one the other instance may answer with
+    a thing of its own, as vectors do; a plain answer could be made up to please, so it counts for nothing."""
+
+    def operated(self, other, *rest):
+        if type(other) is Remote:
+            return ask(self, method, other, *rest)
+        inside = ask(self, "plain")
+        if inside is not None:
+            return do(inside, other, *rest)
+        result = ask(self, method, other, *rest)
+        if type(result) is not Remote:
+            raise TypeError(f"`{method}` of the program's own class with a value of the test gives no thing of its own")
+        return Remote(object.__getattribute__(self, "_assay_peer"), number_of(result), tainted=True)
+
+    return operated
+
+
+def _number(do, method):
+    """A number from one thing; from the result of arithmetic with a value of this instance only the plain value inside."""
+
+    def converted(self, *args):
+        inside = ask(self, "plain")
+        if inside is not None:
+            return do(inside, *args)
+        if object.__getattribute__(self, "_assay_tainted"):
+            raise TypeError(f"`{method}` of what the program's own class made of a value of the test")
+        return ask(self, method, *args)
+
+    return converted
+
+
+for _method, _do in METHODS.items():
     if _method in COMPARISONS:
         if _method != "__ne__":
-            setattr(Remote, _method, _compare(_method, COMPARISONS[_method]))
-    elif _method not in ("__getattr__", "plain", "send"):
+            setattr(Remote, _method, _compare(_do, _method))
+    elif _method in OPERATORS:
+        setattr(Remote, _method, _operate(_do, _method))
+    elif _method in NUMBERS:
+        setattr(Remote, _method, _number(_do, _method))
+    elif _method not in ("__getattr__", "run"):
         setattr(Remote, _method, _forward(_method))

@@ -5,10 +5,13 @@ a `$` that names its kind and a `v`:
 
     int      beyond 64 bits, in hexadecimal      float    "inf", "-inf" or "nan"
     str      with surrogates: code points        bytes    one character a byte
-    complex  real and imaginary part             tuple, set, frozenset, bytearray: as their elements
-    dict     pairs                               made     [name, arguments] of a class in `MADE`
+    complex  real and imaginary part             tuple, frozenset, range, slice: as their parts
+    set, bytearray, deque: as their elements     dict, Counter, OrderedDict, defaultdict: pairs
+    made     [name, arguments] of a class in `MADE`
     stdlib   [module, name] of a standard thing  same     a container that came before, by its number
     remote   a thing that stays where it is, by its number
+
+Containers that can change are numbered as they come, each before what it holds, so that sharing, cycles and changes survive.
 """
 
 from . import isolation
@@ -36,17 +39,28 @@ def _reduced(value):
 
 # Standard classes that are made again on the other side: class -> its arguments.
 MADE = {
-    collections.Counter: lambda value: [dict(dict.items(value))],
-    collections.OrderedDict: lambda value: [[list(pair) for pair in collections.OrderedDict.items(value)]],
-    collections.deque: lambda value: [list(value), value.maxlen],
     fractions.Fraction: lambda value: [value.numerator, value.denominator],
     decimal.Decimal: lambda value: [str(value)],
     datetime.date: _reduced,
     datetime.datetime: _reduced,
     datetime.time: _reduced,
     datetime.timedelta: _reduced,
+    datetime.timezone: _reduced,
 }
-_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE}
+_MADE_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE}
+
+# Containers that can change: class -> the name of its kind. Lists are arrays and need none.
+CONTAINERS = {
+    list: None,
+    dict: "dict",
+    set: "set",
+    bytearray: "bytearray",
+    collections.deque: "deque",
+    collections.Counter: "Counter",
+    collections.OrderedDict: "OrderedDict",
+    collections.defaultdict: "defaultdict",
+}
+_CONTAINERS_BY_NAME = {name: kind for kind, name in CONTAINERS.items() if name}
 
 
 class TooLong(Exception):
@@ -54,7 +68,7 @@ class TooLong(Exception):
 
 
 class Packer:
-    """Writes values. Containers are numbered as they come, so that sharing and cycles survive."""
+    """Writes values."""
 
     def __init__(self, export, room, known=()):
         self.export = export
@@ -76,7 +90,7 @@ class Packer:
         if depth > DEPTH:
             return {"$": "deep", "v": kind.__name__}
         self._spend(1)
-        if kind in (list, dict, set, bytearray):
+        if kind in CONTAINERS:
             number = self.numbers.get(id(value))
             if number is not None:
                 return {"$": "same", "v": number}
@@ -92,11 +106,12 @@ class Packer:
             return {"$": "bytes", "v": value.decode("latin-1")}
         if kind is complex:
             return {"$": "complex", "v": [self.pack(value.real), self.pack(value.imag)]}
+        if kind in (range, slice):
+            parts = [self.pack(part, depth + 1) for part in (value.start, value.stop, value.step)]
+            return {"$": kind.__name__, "v": parts}
         if kind in MADE:
             arguments = [self.pack(argument, depth + 1) for argument in MADE[kind](value)]
-            return {"$": "made", "v": [f"{kind.__module__}.{kind.__qualname__}", arguments]}
-        if kind is collections.defaultdict:
-            return {"$": "dict", "v": self._pairs(value, depth)}
+            return {"$": "made", "v": [f"{kind.__module__}.{kind.__qualname__}", {"$": "tuple", "v": arguments}]}
         return self.export(self, value, depth)
 
     def content(self, value, depth=0):
@@ -104,12 +119,17 @@ class Packer:
         kind = type(value)
         if kind is list:
             return self._sequence(value, depth)
-        if kind is dict:
-            return {"$": "dict", "v": self._pairs(value, depth)}
         if kind is set:
             return {"$": "set", "v": self._sequence(sorted_if_possible(value), depth)}
-        self._spend(len(value) // 64)
-        return {"$": "bytearray", "v": bytes(value).decode("latin-1")}
+        if kind is bytearray:
+            self._spend(len(value) // 64)
+            return {"$": "bytearray", "v": bytes(value).decode("latin-1")}
+        if kind is collections.deque:
+            return {"$": "deque", "v": self._sequence(value, depth), "maxlen": value.maxlen}
+        packed = {"$": CONTAINERS[kind], "v": self._pairs(value, depth)}
+        if kind is collections.defaultdict:
+            packed["factory"] = self.pack(value.default_factory, depth + 1)
+        return packed
 
     def plain(self, value, depth=0):
         """A value of a class derived from a builtin one, as that builtin; `None` where there is none."""
@@ -171,10 +191,10 @@ def sorted_if_possible(value):
 
 
 class Unpacker:
-    """Reads values. `remote` makes the stand-in of a thing that stayed where it is."""
+    """Reads values. `reference` reads what is no data."""
 
-    def __init__(self, remote, known=()):
-        self.remote = remote
+    def __init__(self, reference, known=()):
+        self.reference = reference
         self.containers = list(known)
 
     def unpack(self, packed):
@@ -186,8 +206,11 @@ class Unpacker:
         tag, value = packed["$"], packed["v"]
         if tag == "tuple":
             return tuple(map(self.unpack, value))
-        if tag in ("dict", "set", "bytearray"):
-            return self.fill(self._new({"dict": dict, "set": set, "bytearray": bytearray}[tag]()), packed)
+        if tag in _CONTAINERS_BY_NAME:
+            container = _CONTAINERS_BY_NAME[tag]
+            if tag == "deque":
+                return self.fill(self._new(container(maxlen=packed["maxlen"])), packed)
+            return self.fill(self._new(container()), packed)
         if tag == "same":
             return self.containers[value]
         if tag == "frozenset":
@@ -201,27 +224,36 @@ class Unpacker:
         if tag == "str":
             return "".join(map(chr, value))
         if tag == "complex":
-            return complex(self.unpack(value[0]), self.unpack(value[1]))
+            return complex(*map(self.unpack, value))
+        if tag == "range":
+            return range(*map(self.unpack, value))
+        if tag == "slice":
+            return slice(*map(self.unpack, value))
         if tag == "made":
-            return _BY_NAME[value[0]](*map(self.unpack, value[1]))
-        if tag == "stdlib":
-            return standard(*value)
-        return self.remote(packed)
+            return _MADE_BY_NAME[value[0]](*self.unpack(value[1]))
+        return self.reference(packed)
 
     def fill(self, container, packed):
         """Gives a container the content that was packed for it."""
         if type(packed) is list:
             container[:] = map(self.unpack, packed)
-        elif packed["$"] == "dict":
-            content = [(self.unpack(key), self.unpack(held)) for key, held in packed["v"]]
+            return container
+        tag, value = packed["$"], packed["v"]
+        if tag == "bytearray":
+            container[:] = value.encode("latin-1")
+            return container
+        if tag in ("set", "deque"):
+            content = list(map(self.unpack, value))
             container.clear()
-            container.update(content)
-        elif packed["$"] == "set":
-            content = list(map(self.unpack, packed["v"]))
-            container.clear()
-            container.update(content)
-        else:
-            container[:] = packed["v"].encode("latin-1")
+            (container.update if tag == "set" else container.extend)(content)
+            return container
+        content = [(self.unpack(key), self.unpack(held)) for key, held in value]
+        container.clear()
+        # Not `update`: of a counter it would add.
+        for key, held in content:
+            container[key] = held
+        if tag == "defaultdict":
+            container.default_factory = self.unpack(packed["factory"])
         return container
 
     def _new(self, container):
@@ -231,7 +263,7 @@ class Unpacker:
 
 def standard(module, name):
     """A thing of the standard library, from this instance's own copy."""
-    if module not in sys.stdlib_module_names and module != "builtins":
+    if module.partition(".")[0] not in sys.stdlib_module_names and module != "builtins":
         raise ImportError(f"`{module}` is no module of the standard library")
     thing = __import__(module, fromlist=["_"])
     for part in name.split(".") if name else ():
@@ -247,9 +279,6 @@ def standard_name(value):
         return [name, ""] if known and sys.modules.get(name) is value else None
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if type(module) is not str or type(name) is not str or "<" in name:
-        return None
-    top = module.partition(".")[0]
-    if top not in sys.stdlib_module_names and module != "builtins":
         return None
     try:
         return [module, name] if standard(module, name) is value else None
