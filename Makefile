@@ -14,7 +14,8 @@ FOR ?= 600
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-serve: images ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
+serve: build ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
+	@$(MAKE) --no-print-directory images || echo "the image of python is not built: everything but programs is graded" >&2
 	$(CARGO) run --locked --package assay --bin assay -- serve $(ARGS)
 
 build: ## build the binary and say where it is
@@ -22,7 +23,7 @@ build: ## build the binary and say where it is
 	@echo "$(BINARY)"
 
 images: build ## build the images programs run in, unless they are there
-	"$(BINARY)" images --build python --interpreter "$$(python3 sandboxes/guests/python/build.py)"
+	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
 test: fmt clippy docs images unit ## everything CI runs
 

@@ -151,6 +151,15 @@ async fn a_cell_holds_nothing_it_does_not_need() {
             "every thread is filtered"
         );
     }
+    let open: Vec<_> = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten().collect();
+    let meant = |link: &std::path::Path| {
+        ["pipe:", "/proc/", "anon_inode:", "/dev/"]
+            .iter()
+            .any(|kind| link.starts_with(kind) || link.to_string_lossy().starts_with(kind))
+    };
+    let others =
+        open.iter().filter_map(|file| std::fs::read_link(file.path()).ok()).filter(|link| !meant(link)).count();
+    assert!(open.len() <= 6 && others <= 1, "{open:?}");
     let limits = String::from_utf8(read("limits")).unwrap();
     let hard = |name: &str| {
         limits.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().rev().nth(1).unwrap().to_owned()
@@ -160,4 +169,29 @@ async fn a_cell_holds_nothing_it_does_not_need() {
         ("0".into(), "32".into(), "0".into())
     );
     cells.stop().await;
+}
+
+/// A parent that is killed cannot end its cells; they see to it themselves, whatever they run.
+#[tokio::test]
+async fn a_busy_cell_ends_when_its_requests_end() {
+    let mut cell = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-cell"))
+        .arg("__cell")
+        .arg(images())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let cells = pool(1);
+    let code = compile(&cells, "while True: pass").await;
+    cells.stop().await;
+    let frame = postcard::to_stdvec(&request(&code, "")).unwrap();
+    let mut requests = cell.stdin.take().unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut requests, &u32::try_from(frame.len()).unwrap().to_le_bytes())
+        .await
+        .unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut requests, &frame).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    drop(requests);
+    let ended = tokio::time::timeout(Duration::from_secs(5), cell.wait()).await;
+    assert!(ended.is_ok(), "the loop would take longer than that");
 }

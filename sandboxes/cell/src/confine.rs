@@ -20,7 +20,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_ioctl, libc::SYS_futex, libc::SYS_sched_yield, libc::SYS_rseq, libc::SYS_set_robust_list, 
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
     libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep, libc::SYS_gettimeofday, libc::SYS_getrandom,
-    libc::SYS_getpid, libc::SYS_gettid, libc::SYS_tgkill, libc::SYS_restart_syscall, libc::SYS_membarrier,
+    libc::SYS_ppoll, libc::SYS_getpid, libc::SYS_gettid, libc::SYS_tgkill, libc::SYS_restart_syscall, libc::SYS_membarrier,
     libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
 ];
 

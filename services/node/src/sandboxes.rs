@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use assay_cell::program::ImageInfo;
-use assay_cell::{CellError, CellOptions, Cells, confine, role, serve};
+use assay_cell::{CellError, CellOptions, Cells, close_inherited, confine, end_with_parent, role, serve};
 use assay_code::Programs;
 use assay_wasm::{Folder, ImageError, LANGUAGES};
 
@@ -46,7 +46,11 @@ impl Sandboxes {
     /// # Errors
     /// [`CellError::Start`].
     pub fn warm(&self) -> Result<(), CellError> {
-        if self.runs_something { self.cells.warm() } else { Ok(()) }
+        if self.runs_something {
+            return self.cells.warm();
+        }
+        tracing::warn!("no image is built, so programs are not graded; `make images` builds them");
+        Ok(())
     }
 }
 
@@ -70,6 +74,7 @@ pub fn build_image(config: &config::Cells, language: &str, interpreter: &Path) -
 #[must_use]
 pub fn answer_role() -> Option<ExitCode> {
     let arguments = role()?;
+    close_inherited();
     // Logging twice is no error, and a cell with none still works.
     let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
     let images = arguments.first().map(String::as_str).unwrap_or_default().to_owned();
@@ -90,6 +95,10 @@ fn be_a_cell(images: &Path) -> bool {
             return false;
         }
     };
+    if let Err(error) = end_with_parent() {
+        tracing::error!(%error, "this cell could not end with its parent");
+        return false;
+    }
     let _ = confine();
     serve(&mut programs).is_ok()
 }

@@ -1,0 +1,32 @@
+//! What a cell got from its parent and must not keep: descriptors it was not meant to have, and a life after its parent's. The only
+//! unsafe code of this crate.
+
+use std::io;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// Closes every descriptor but the standard ones. Called first in a process that is a cell, before it has opened anything.
+#[expect(unsafe_code, reason = "descriptors that nobody owns in this process can only be closed by number")]
+pub fn close_inherited() {
+    // SAFETY: the process has just begun and holds no descriptor of its own above the standard ones, so none is closed under
+    // anyone. A kernel without the call (before Linux 5.9) leaves them open, which the filter of system calls makes harmless.
+    let _ = unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+}
+
+/// Starts a thread that ends the process when the parent is gone, whatever runs then.
+///
+/// # Errors
+/// When the system refuses a thread.
+pub fn end_with_parent() -> io::Result<()> {
+    std::thread::Builder::new().name("assay-parent".to_owned()).spawn(|| {
+        let requests = io::stdin();
+        loop {
+            // Asks for no event: that the writing end is closed is always told.
+            let mut watched = [PollFd::new(&requests, PollFlags::empty())];
+            if poll(&mut watched, None).is_ok() && watched[0].revents().contains(PollFlags::HUP) {
+                std::process::exit(0);
+            }
+        }
+    })?;
+    Ok(())
+}
