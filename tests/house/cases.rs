@@ -15,7 +15,8 @@ fn cases_of(grader: &str) -> PathBuf {
 
 #[tokio::test]
 async fn every_grader_has_cases_and_holds_them() {
-    let node = Node::start(assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-cell"))).unwrap()).await.unwrap();
+    let node =
+        Node::start(assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap()).await.unwrap();
     for grader in node.engine().graders().iter() {
         let file = cases_of(grader.spec().name);
         let text = std::fs::read_to_string(&file)

@@ -21,7 +21,7 @@ fn images() -> std::path::PathBuf {
 }
 
 fn pool(count: usize) -> Cells {
-    let program = env!("CARGO_BIN_EXE_assay-cell").into();
+    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     Cells::new(CellOptions { program, arguments: vec![images().into_os_string()], count })
 }
 
