@@ -27,7 +27,7 @@ fn pool(count: usize) -> Cells {
 
 async fn compile(cells: &Cells, text: &str) -> Vec<u8> {
     let parts = vec![Part { name: "main.py".to_owned(), text: text.to_owned() }];
-    let request = Request::Compile(Compile { language: "python".to_owned(), parts, memory_bytes: 512 << 20 });
+    let request = Request::Compile(Compile { language: "python".to_owned(), parts });
     match cells.ask(&request, PATIENCE).await.unwrap() {
         Reply::Compiled(Compiled::Code(code)) => code,
         other => panic!("`{text}` does not compile: {other:?}"),

@@ -35,7 +35,7 @@ impl Programs {
         let (default, least, most) = MEMORY;
         let memory_bytes = execution.memory_bytes.map_or(default, |bytes| bytes.clamp(least, most));
         let parts = vec![Part { name: "main.py".to_owned(), text: execution.text }];
-        let compile = Compile { language: execution.language.clone(), parts, memory_bytes: most };
+        let compile = Compile { language: execution.language.clone(), parts };
         let compiled = self.compile(compile).await.map_err(NotExecuted::Failed)?;
         let code = match compiled.as_ref() {
             Compiled::Code(code) => code.clone(),

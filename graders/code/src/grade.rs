@@ -20,9 +20,6 @@ use crate::score::score;
 use crate::task::{Checker, CheckerProgram, CodeTask, Test};
 use crate::{evidence, value, verdict};
 
-/// Memory a compiler may use, in bytes: the limit of a task is the program's, not its compiler's.
-const COMPILER_MEMORY: u64 = 512 << 20;
-
 /// What a checker program may use on one test.
 const CHECKER_LIMITS: Limits =
     Limits { work: 10 * program::WORK_PER_SECOND, memory_bytes: 512 << 20, output_bytes: 1 << 20 };
@@ -127,7 +124,7 @@ impl PreparedCode {
         let main = Part { name: "main.py".to_owned(), text: text.to_owned() };
         let parts = std::iter::once(prelude).filter(|part| !part.text.is_empty()).chain([main]);
         let language = self.task.language.to_owned();
-        self.programs.compile(Compile { language, parts: parts.collect(), memory_bytes: COMPILER_MEMORY }).await
+        self.programs.compile(Compile { language, parts: parts.collect() }).await
     }
 
     /// Runs the tests in order, several at once when cells are idle; stops where nothing can change any more.
@@ -225,7 +222,7 @@ impl PreparedCode {
         got: &[u8],
     ) -> Result<(Found, Option<String>), Fault> {
         let parts = vec![Part { name: "checker.py".to_owned(), text: program.code.clone() }];
-        let compile = Compile { language: program.language.clone(), parts, memory_bytes: COMPILER_MEMORY };
+        let compile = Compile { language: program.language.clone(), parts };
         let compiled = self.programs.compile(compile).await?;
         let code = match compiled.as_ref() {
             Compiled::Code(code) => code,

@@ -4,12 +4,15 @@
 use serde::{Deserialize, Serialize};
 
 /// Work of one second. The one constant that turns seconds of a task's limit, of a guest's clock and of a guest's sleep into
-/// work (wasm fuel). It is what native CPython does in a second: ten programs that keep a core of 2024 busy do 0.7 to 2.3 of
-/// these units a native second (`make programs` measures it), so a limit of seconds means here what it means elsewhere.
+/// work (wasm fuel). It is what native CPython does in a second: nine programs that keep a core busy do 0.7e10 to 3.3e10 units a
+/// native second, 1.6e10 in the geometric mean (`make programs`), so a limit of seconds means here what it means elsewhere.
 pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 
 /// Work a compiler may do.
 pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
+
+/// Memory a compiler may use, in bytes. One for all, as its work is: whether a text compiles depends on the text alone.
+pub const COMPILE_MEMORY: u64 = 512 << 20;
 
 /// A piece of a program: texts that are compiled one by one and run in one module, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +41,6 @@ pub struct Compile {
     pub language: String,
     /// The texts.
     pub parts: Vec<Part>,
-    /// Bytes of memory the compiler may use.
-    pub memory_bytes: u64,
 }
 
 /// One run of a program.

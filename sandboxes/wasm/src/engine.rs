@@ -21,7 +21,7 @@ const INSTANCES: u32 = 4;
 /// program); without it, or with much more, resetting the slot costs more than the faults.
 const KEEP_RESIDENT: usize = 4 << 20;
 
-/// An engine. `scan` asks for the kernel's page scan, which Linux has from 6.7.
+/// An engine, with the kernel's page scan where there is one: Linux has it from 6.7.
 pub(crate) fn engine() -> Result<Engine, ImageError> {
     let refused = |error: wasmtime::Error| ImageError::Engine(format!("{error:#}"));
     let scanned = Engine::new(&config(Enabled::Yes));

@@ -3,7 +3,9 @@
 use std::sync::mpsc::{Sender, channel};
 
 use assay_cell::Handler;
-use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
+use assay_cell::program::{
+    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test,
+};
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
 
@@ -68,7 +70,7 @@ impl Programs {
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, String> {
         let image = self.image(&compile.language)?;
-        let limits = Limits { work: COMPILE_WORK, memory_bytes: compile.memory_bytes, output_bytes: DRIVER_OUTPUT };
+        let limits = Limits { work: COMPILE_WORK, memory_bytes: COMPILE_MEMORY, output_bytes: DRIVER_OUTPUT };
         let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();

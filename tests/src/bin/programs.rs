@@ -160,7 +160,7 @@ fn cells(count: usize) -> anyhow::Result<Cells> {
 
 async fn compile(cells: &Cells, text: &str) -> anyhow::Result<Vec<u8>> {
     let parts = vec![Part { name: "main.py".to_owned(), text: text.to_owned() }];
-    let request = Request::Compile(Compile { language: "python".to_owned(), parts, memory_bytes: 512 << 20 });
+    let request = Request::Compile(Compile { language: "python".to_owned(), parts });
     match cells.ask(&request, PATIENCE).await? {
         Reply::Compiled(Compiled::Code(code)) => Ok(code),
         other => bail!("the program does not compile: {other:?}"),
