@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-core", &[]),
     ("assay-cell", &[]),
     ("assay-wasm", &["assay-cell"]),
+    ("assay-sqlbox", &["assay-cell"]),
     ("grader", &["assay-core", "assay-cell"]),
     ("assay-correction", &["assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
@@ -81,4 +82,5 @@ fn a_library_stays_in_its_room() {
     only("reqwest", &["assay-client", "assay-tests"]);
     only("clap", &["assay", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
+    only("rusqlite", &["assay-sqlbox"]);
 }

@@ -44,7 +44,7 @@ async fn a_killed_cell_costs_nothing_but_a_second_try() {
     let before = cells_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
-    let asked = cells.ask::<Reply>(&request, crate::PATIENCE);
+    let asked = cells.ask(&request, crate::PATIENCE);
     let killer = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         before.iter().copied().for_each(kill);
@@ -92,14 +92,14 @@ async fn large_frames_pass_both_ways() {
 #[tokio::test]
 async fn what_is_no_cell_is_told() {
     let nothing = CellOptions { program: "/nonexistent".into(), arguments: Vec::new(), count: 1 };
-    let asked = Cells::new(nothing).ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    let asked = Cells::new(nothing).ask(&Request::Images, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Start { .. })), "{asked:?}");
     let dies = CellOptions { program: "/bin/false".into(), arguments: Vec::new(), count: 1 };
-    let asked = Cells::new(dies).ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    let asked = Cells::new(dies).ask(&Request::Images, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
     let stopped = pool(1);
     stopped.stop().await;
-    let asked = stopped.ask::<Reply>(&Request::Images, crate::PATIENCE).await;
+    let asked = stopped.ask(&Request::Images, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Stopping)), "{asked:?}");
 }
 

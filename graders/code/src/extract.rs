@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use assay_core::extraction::fences::{Block, blocks, fences, outdented};
+
 /// How many later fences a block is tried to reach to, when up to its own closing fence it does not compile: programs hold
 /// fences in strings.
 const REACHES: usize = 4;
@@ -65,72 +67,6 @@ fn names(info: &str) -> Vec<&'static str> {
         "python" | "py" | "python3" | "py3" => vec!["python"],
         _ => Vec::new(),
     }
-}
-
-/// A line of three or more backticks or tildes.
-struct Fence<'a> {
-    line: Range<usize>,
-    mark: char,
-    length: usize,
-    indent: usize,
-    info: &'a str,
-}
-
-struct Block<'a> {
-    info: &'a str,
-    indent: usize,
-    inside: Range<usize>,
-}
-
-fn fences(text: &str) -> Vec<Fence<'_>> {
-    let mut start = 0;
-    let mut found = Vec::new();
-    for line in text.split_inclusive('\n') {
-        let range = start..start + line.len();
-        start = range.end;
-        let body = line.trim_start_matches([' ', '\t']);
-        let Some(mark) = body.chars().next().filter(|mark| "`~".contains(*mark)) else { continue };
-        let length = body.chars().take_while(|c| *c == mark).count();
-        let info = body[length..].trim();
-        if length >= 3 && !(mark == '`' && info.contains('`')) {
-            found.push(Fence { line: range, mark, length, indent: line.len() - body.len(), info });
-        }
-    }
-    found
-}
-
-/// Pairs fences: a block ends at a bare fence of its own mark, at least as long; one that never ends goes to the end of the text.
-fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
-    let mut found = Vec::new();
-    let mut open: Option<&Fence<'a>> = None;
-    for fence in fences {
-        match open {
-            None => open = Some(fence),
-            Some(opening) => {
-                if fence.info.is_empty() && fence.mark == opening.mark && fence.length >= opening.length {
-                    let inside = opening.line.end..fence.line.start;
-                    found.push(Block { info: opening.info, indent: opening.indent, inside });
-                    open = None;
-                }
-            }
-        }
-    }
-    if let Some(opening) = open {
-        found.push(Block { info: opening.info, indent: opening.indent, inside: opening.line.end..end });
-    }
-    found
-}
-
-/// The text without the indentation of its opening fence, as in a list.
-fn outdented(text: &str, indent: usize) -> String {
-    if indent == 0 {
-        return text.to_owned();
-    }
-    let line = |line: &str| {
-        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-        line[blank.min(indent)..].to_owned()
-    };
-    text.split_inclusive('\n').map(line).collect()
 }
 
 #[cfg(test)]

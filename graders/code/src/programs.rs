@@ -150,7 +150,7 @@ impl Programs {
 
     /// Whether cells answer at all. A program that kills two cells is to blame only if they do.
     async fn healthy(&self) -> bool {
-        let asked = self.0.cells.ask::<Reply>(&Request::Images, SLACK).await;
+        let asked = self.0.cells.ask(&Request::Images, SLACK).await;
         matches!(asked, Ok(Reply::Images(_)))
     }
 }

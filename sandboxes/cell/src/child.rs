@@ -1,17 +1,13 @@
 //! The child's side: the hidden role, and the loop that answers requests.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 
 use crate::frame;
+use crate::words::{Handler, Words};
 
 /// First argument of a process that is a cell.
 pub(crate) const ROLE: &str = "__cell";
-
-/// What a cell does with a request. A panic ends the cell; its parent starts another.
-pub trait Handler {
-    /// Answers one request. Bytes in, bytes out: the words of both are [`crate::program`]'s.
-    fn answer(&mut self, request: &[u8]) -> Vec<u8>;
-}
 
 /// The arguments after the hidden role, when this process was started as a cell. Every binary with a pool of cells asks
 /// this first, before it has threads.
@@ -21,15 +17,39 @@ pub fn role() -> Option<Vec<String>> {
     (arguments.next().as_deref() == Some(ROLE)).then(|| arguments.collect())
 }
 
-/// Answers requests on standard input until it ends, which it does when the parent is gone.
-///
-/// # Errors
-/// When a pipe breaks.
-pub fn serve(handler: &mut dyn Handler) -> io::Result<()> {
-    let mut requests = BufReader::new(io::stdin().lock());
-    let mut replies = io::stdout().lock();
-    while let Some(request) = frame::read(&mut requests)? {
-        frame::write(&mut replies, &handler.answer(&request))?;
+type Answer = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
+
+/// Everyone who answers in a cell, by the kind of work.
+#[derive(Default)]
+pub struct Handlers(BTreeMap<u8, Answer>);
+
+impl Handlers {
+    /// Nobody yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
-    Ok(())
+
+    /// Adds who answers requests of one kind.
+    #[must_use]
+    pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
+        let answer = move |request: &[u8]| postcard::to_stdvec(&handler.answer(postcard::from_bytes(request)?));
+        self.0.insert(H::Request::KIND, Box::new(answer));
+        self
+    }
+
+    /// Answers requests on standard input until it ends, which it does when the parent is gone.
+    ///
+    /// # Errors
+    /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are not the same binary.
+    pub fn serve(mut self) -> io::Result<()> {
+        let mut requests = BufReader::new(io::stdin().lock());
+        let mut replies = io::stdout().lock();
+        while let Some(request) = frame::read(&mut requests)? {
+            let handler = request.split_first().and_then(|(kind, body)| Some((self.0.get_mut(kind)?, body)));
+            let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
+            frame::write(&mut replies, &answer(body).map_err(io::Error::other)?)?;
+        }
+        Ok(())
+    }
 }

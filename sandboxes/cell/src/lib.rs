@@ -1,5 +1,5 @@
 //! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows no grader and no engine
-//! that runs programs: what a cell does is its [`Handler`].
+//! that runs programs or queries: what a cell does is what its [`Handlers`] do.
 //!
 //! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its standard input, one at a time.
 //! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
@@ -13,10 +13,13 @@ mod inherited;
 mod pool;
 mod process;
 pub mod program;
+pub mod query;
+mod words;
 
-pub use child::{Handler, role, serve};
+pub use child::{Handlers, role};
 pub use confine::{Confinement, confine};
 pub use error::CellError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent};
 pub use pool::{CellOptions, Cells};
+pub use words::{Handler, Words};

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::CellError;
 use crate::process::{Asked, Cell};
+use crate::words::{self, Words};
 
 /// How cells are made.
 #[derive(Debug, Clone)]
@@ -71,7 +70,7 @@ impl Cells {
     ///
     /// # Errors
     /// [`CellError`].
-    pub async fn ask<R: DeserializeOwned>(&self, request: &impl Serialize, patience: Duration) -> Result<R, CellError> {
+    pub async fn ask<W: Words>(&self, request: &W, patience: Duration) -> Result<W::Reply, CellError> {
         self.ask_soon(request, patience, Duration::MAX).await
     }
 
@@ -79,14 +78,13 @@ impl Cells {
     ///
     /// # Errors
     /// [`CellError::Busy`] when none began in time, and those of [`Cells::ask`].
-    pub async fn ask_soon<R: DeserializeOwned>(
+    pub async fn ask_soon<W: Words>(
         &self,
-        request: &impl Serialize,
+        request: &W,
         patience: Duration,
         turn: Duration,
-    ) -> Result<R, CellError> {
-        let unreadable = |error: postcard::Error| CellError::Message(error.to_string());
-        let request = postcard::to_stdvec(request).map_err(unreadable)?;
+    ) -> Result<W::Reply, CellError> {
+        let request = words::to_bytes(request)?;
         let _turn = tokio::time::timeout(turn, self.turn()).await.map_err(|_| CellError::Busy)??;
         let mut first_death = None;
         loop {
@@ -94,7 +92,7 @@ impl Cells {
             match cell.ask(&request, patience).await {
                 Asked::Answered(reply) => {
                     self.idle().push(cell);
-                    return postcard::from_bytes(&reply).map_err(unreadable);
+                    return words::reply_of::<W>(&reply);
                 }
                 Asked::Overran { cpu } => return Err(CellError::Overran { patience, cpu }),
                 Asked::Died(how) => {

@@ -34,6 +34,7 @@ impl Cell {
             .args(&options.arguments)
             // Untrusted work should find nothing here even if it gets out of the sandbox.
             .env_clear()
+            .env("TZ", "UTC0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Words;
+
 /// Work of one second. The one constant that turns seconds of a task's limit, of a guest's clock and of a guest's sleep into
 /// work (wasm fuel). It is what native CPython does in a second: nine programs that keep a core busy do 0.7e10 to 3.3e10 units a
 /// native second, 1.6e10 in the geometric mean (`make programs`), so a limit of seconds means here what it means elsewhere.
@@ -32,6 +34,11 @@ pub enum Request {
     Run(Run),
     /// Says which images the cell has.
     Images,
+}
+
+impl Words for Request {
+    type Reply = Reply;
+    const KIND: u8 = 1;
 }
 
 /// A program to compile.

@@ -232,13 +232,10 @@ fn ran(guest: &Guest, run: &Run, end: End) -> Ran {
 }
 
 impl Handler for Programs {
-    fn answer(&mut self, request: &[u8]) -> Vec<u8> {
-        let reply = match postcard::from_bytes(request) {
-            Ok(request) => self.reply(&request),
-            Err(error) => Reply::Unable(format!("the request cannot be read: {error}")),
-        };
-        // Replies are plain data of bounded size: they always serialise.
-        postcard::to_stdvec(&reply).unwrap_or_default()
+    type Request = Request;
+
+    fn answer(&mut self, request: Request) -> Reply {
+        self.reply(&request)
     }
 }
 

@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use assay_code::{CodeGrader, Programs};
+use assay_code::CodeGrader;
 use assay_core::GraderTable;
 use assay_math::MathGrader;
+use assay_sql::SqlGrader;
+
+use crate::sandboxes::Sandboxes;
 
 /// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file and a line here.
 #[must_use]
-pub fn graders(programs: Programs) -> GraderTable {
-    GraderTable::new(vec![Arc::new(MathGrader), Arc::new(CodeGrader::new(programs))])
+pub fn graders(sandboxes: &Sandboxes) -> GraderTable {
+    GraderTable::new(vec![
+        Arc::new(MathGrader),
+        Arc::new(CodeGrader::new(sandboxes.programs.clone())),
+        Arc::new(SqlGrader::new(sandboxes.queries.clone())),
+    ])
 }

@@ -62,7 +62,7 @@ impl Node {
     /// As [`Node::start`].
     pub async fn with_graders(config: Config, others: Vec<Arc<dyn Grader>>) -> Result<Self, NodeError> {
         let sandboxes = Sandboxes::open(&config.cells).map_err(NodeError::Cells)?;
-        let graders = graders::graders(sandboxes.programs.clone());
+        let graders = graders::graders(&sandboxes);
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store = open_store(&config, &clock).await?;

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use assay_cell::program::ImageInfo;
-use assay_cell::{CellError, CellOptions, Cells, close_inherited, confine, end_with_parent, role, serve};
+use assay_cell::{CellError, CellOptions, Cells, Handlers, close_inherited, confine, end_with_parent, role};
 use assay_code::Programs;
+use assay_sql::Queries;
+use assay_sqlbox::Databases;
 use assay_wasm::{Folder, ImageError, LANGUAGES};
 
 use crate::{config, observe};
@@ -20,7 +22,9 @@ pub struct Sandboxes {
     pub cells: Cells,
     /// Programs in them.
     pub programs: Programs,
-    runs_something: bool,
+    /// Queries in them.
+    pub queries: Queries,
+    has_images: bool,
 }
 
 impl Sandboxes {
@@ -36,21 +40,21 @@ impl Sandboxes {
         let arguments = vec![config.images.clone().into_os_string()];
         let cells = Cells::new(CellOptions { program, arguments, count });
         let images = images(config);
-        let runs_something = !images.is_empty();
+        let has_images = !images.is_empty();
         let programs = Programs::new(cells.clone(), images);
-        Ok(Self { cells, programs, runs_something })
+        let queries = Queries::new(cells.clone());
+        Ok(Self { cells, programs, queries, has_images })
     }
 
-    /// Starts the cells, when there is anything they could run.
+    /// Starts the cells.
     ///
     /// # Errors
     /// [`CellError::Start`].
     pub fn warm(&self) -> Result<(), CellError> {
-        if self.runs_something {
-            return self.cells.warm();
+        if !self.has_images {
+            tracing::warn!("no image is built, so programs are not graded; `make images` builds them");
         }
-        tracing::warn!("no image is built, so programs are not graded; `make images` builds them");
-        Ok(())
+        self.cells.warm()
     }
 }
 
@@ -88,10 +92,17 @@ pub fn answer_role() -> Option<ExitCode> {
 
 /// Maps images, gives up what a cell needs no more, answers requests until the parent is gone.
 fn be_a_cell(images: &Path) -> bool {
-    let mut programs = match assay_wasm::Programs::load(&Folder::new(images)) {
+    let programs = match assay_wasm::Programs::load(&Folder::new(images)) {
         Ok(programs) => programs,
         Err(error) => {
             tracing::error!(%error, "this cell cannot run programs");
+            return false;
+        }
+    };
+    let databases = match Databases::new() {
+        Ok(databases) => databases,
+        Err(error) => {
+            tracing::error!(%error, "this cell cannot run queries");
             return false;
         }
     };
@@ -100,5 +111,5 @@ fn be_a_cell(images: &Path) -> bool {
         return false;
     }
     let _ = confine();
-    serve(&mut programs).is_ok()
+    Handlers::new().with(programs).with(databases).serve().is_ok()
 }

@@ -29,6 +29,7 @@ mod clause;
 mod connector;
 mod display;
 mod emphasis;
+pub mod fences;
 mod languages;
 mod last;
 mod maths_spans;

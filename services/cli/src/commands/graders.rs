@@ -13,7 +13,7 @@ use crate::table;
 
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
     let sandboxes = Sandboxes::open(&configuration(file, Vec::new())?.cells)?;
-    let graders = assay_node::graders::graders(sandboxes.programs);
+    let graders = assay_node::graders::graders(&sandboxes);
     let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = std::io::stdout().lock();
     if output.json {

@@ -1,0 +1,153 @@
+//! Cells of two results as labels: equal cells have equal labels, numbers that differ by rounding as well.
+
+use std::collections::HashMap;
+
+use assay_cell::query::{Rows, Value};
+
+/// Difference below which two numbers are one whatever their size, as a share of the relative tolerance: what is left where a sum
+/// comes to nothing.
+const FLOOR: f64 = 1e-3;
+
+/// How many labels there are; those of one comparison are 0 to this.
+pub(super) struct Labels(pub(super) usize);
+
+/// The labels of a result, row after row.
+pub(super) struct Sheet {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) cells: Vec<u32>,
+}
+
+/// A cell as something to look up: numbers by their bits.
+#[derive(PartialEq, Eq, Hash, Clone, Copy)]
+enum Key<'a> {
+    Null,
+    Integer(i64),
+    Real(u64),
+    Text(&'a [u8]),
+    Blob(&'a [u8]),
+}
+
+fn key(value: Value<'_>) -> Key<'_> {
+    match value {
+        Value::Null => Key::Null,
+        Value::Integer(integer) => Key::Integer(integer),
+        Value::Real(real) if real.is_nan() => Key::Real(f64::NAN.to_bits()),
+        // Both zeros are one.
+        Value::Real(real) => Key::Real((real + 0.0).to_bits()),
+        Value::Text(text) => Key::Text(text),
+        Value::Blob(bytes) => Key::Blob(bytes),
+    }
+}
+
+impl Labels {
+    /// Labels the cells of both results.
+    pub(super) fn of(gold: &Rows, found: &Rows, tolerance: f64) -> (Self, Sheet, Sheet) {
+        let mut known: HashMap<Key<'_>, u32> = HashMap::new();
+        let gold_cells = label(gold, &mut known);
+        let found_cells = label(found, &mut known);
+        let merged = merge(&known, tolerance);
+        let sheet = |rows: &Rows, cells: Vec<u32>| Sheet {
+            width: rows.width(),
+            height: rows.len(),
+            cells: cells.into_iter().map(|cell| merged[cell as usize]).collect(),
+        };
+        let labels = Self(known.len());
+        let (gold, found) = (sheet(gold, gold_cells), sheet(found, found_cells));
+        (labels, gold, found)
+    }
+}
+
+fn label<'a>(rows: &'a Rows, known: &mut HashMap<Key<'a>, u32>) -> Vec<u32> {
+    rows.cells()
+        .map(|cell| {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            *known.entry(key(cell)).or_insert(next)
+        })
+        .collect()
+}
+
+/// A number among the labels.
+#[derive(Clone, Copy)]
+enum Number {
+    Integer(i64),
+    Real(f64),
+}
+
+impl Number {
+    #[expect(clippy::cast_precision_loss, reason = "only for putting numbers in order and measuring their distance")]
+    fn approximate(self) -> f64 {
+        match self {
+            Self::Integer(integer) => integer as f64,
+            Self::Real(real) => real,
+        }
+    }
+
+    fn is_same(self, other: Self, tolerance: f64) -> bool {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => a == b,
+            (Self::Integer(integer), Self::Real(real)) | (Self::Real(real), Self::Integer(integer)) => {
+                // A number without a fraction says that it is exact.
+                if real.fract() == 0.0 { is_exactly(integer, real) } else { self.is_near(other, tolerance) }
+            }
+            (Self::Real(_), Self::Real(_)) => self.is_near(other, tolerance),
+        }
+    }
+
+    fn is_near(self, other: Self, tolerance: f64) -> bool {
+        let (a, b) = (self.approximate(), other.approximate());
+        let largest = a.abs().max(b.abs());
+        a == b || (largest.is_finite() && (a - b).abs() <= (tolerance * largest).max(tolerance * FLOOR))
+    }
+}
+
+/// Whether a number without a fraction is this integer.
+fn is_exactly(integer: i64, real: f64) -> bool {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "within the range of the type, which the comparison makes sure"
+    )]
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&real).then_some(real as i64);
+    fits == Some(integer)
+}
+
+/// For each label the one that stands for it: numbers that differ by rounding share one.
+fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
+    let mut merged: Vec<u32> = (0..u32::try_from(known.len()).unwrap_or(u32::MAX)).collect();
+    let mut numbers: Vec<(Number, u32)> = known
+        .iter()
+        .filter_map(|(key, label)| match key {
+            Key::Integer(integer) => Some((Number::Integer(*integer), *label)),
+            Key::Real(bits) => Some((Number::Real(f64::from_bits(*bits)), *label)),
+            Key::Null | Key::Text(_) | Key::Blob(_) => None,
+        })
+        .collect();
+    if !numbers.iter().any(|(number, _)| matches!(number, Number::Real(_))) {
+        return merged;
+    }
+    numbers.sort_by(|(a, x), (b, y)| a.approximate().total_cmp(&b.approximate()).then(x.cmp(y)));
+    // A number can only be the same as its neighbours: the last integer and the last real number before it.
+    let (mut integer, mut real) = (None::<(Number, u32)>, None::<(Number, u32)>);
+    for (number, label) in numbers {
+        let joined = [integer, real].into_iter().flatten().filter(|(before, _)| number.is_same(*before, tolerance));
+        let roots: Vec<u32> = joined.map(|(_, label)| root(&merged, label)).collect();
+        if let Some(first) = roots.iter().min().copied() {
+            for other in roots {
+                merged[other as usize] = first;
+            }
+            merged[label as usize] = first;
+        }
+        match number {
+            Number::Integer(_) => integer = Some((number, label)),
+            Number::Real(_) => real = Some((number, label)),
+        }
+    }
+    (0..merged.len()).map(|label| root(&merged, u32::try_from(label).unwrap_or(u32::MAX))).collect()
+}
+
+fn root(merged: &[u32], mut label: u32) -> u32 {
+    while merged[label as usize] != label {
+        label = merged[label as usize];
+    }
+    label
+}

@@ -1,0 +1,252 @@
+//! Whether two results are the same: bags of rows, up to the order of what ties, the order of columns where the task says so,
+//! and rounding. One comparison for every database.
+
+mod columns;
+mod labels;
+
+use std::collections::HashMap;
+
+use assay_cell::query::Rows;
+
+use crate::task::Columns;
+use columns::Search;
+use labels::Labels;
+
+/// What a gold gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sheet {
+    pub(crate) rows: Rows,
+    /// For each row the number of its tie, from 0; `None` where order does not matter.
+    pub(crate) ties: Option<Vec<u32>>,
+}
+
+/// How results are compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rule {
+    pub(crate) columns: Columns,
+    /// Relative difference below which two numbers are one, unless both are integers.
+    pub(crate) tolerance: f64,
+}
+
+/// Why two results are not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// They have other numbers of columns: of the gold, of the other.
+    Width(usize, usize),
+    /// They have other numbers of rows: of the gold, of the other.
+    Height(usize, usize),
+    /// Rows differ: the first of the gold that the other does not have, and the other way round.
+    Rows { missing: usize, extra: usize },
+    /// The same rows in another order, from this row on.
+    Order { from: usize },
+    /// No choice of columns makes them the same.
+    Columns,
+    /// No choice of columns was found before the search gave up.
+    ColumnsUnknown,
+}
+
+/// Compares a result with the gold's.
+pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Difference> {
+    let width_fits = match rule.columns {
+        Columns::Strict | Columns::Permute => gold.rows.width() == found.width(),
+        Columns::Superset => gold.rows.width() <= found.width(),
+    };
+    if !width_fits {
+        return Err(Difference::Width(gold.rows.width(), found.width()));
+    }
+    // Most right predictions give the gold's rows as they stand.
+    if gold.rows == *found {
+        return Ok(());
+    }
+    if gold.rows.len() != found.len() {
+        return Err(Difference::Height(gold.rows.len(), found.len()));
+    }
+    let (labels, gold_labels, found_labels) = Labels::of(&gold.rows, found, rule.tolerance);
+    let begin = gold.ties.clone().unwrap_or_else(|| vec![0; gold.rows.len()]);
+    let mut search = Search::new(&gold_labels, &found_labels, labels);
+    match rule.columns {
+        Columns::Strict => match search.strict(&begin) {
+            Some(()) => Ok(()),
+            None => Err(difference(&mut search, gold)),
+        },
+        Columns::Permute | Columns::Superset => match search.any(&begin) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Difference::Columns),
+            None => Err(Difference::ColumnsUnknown),
+        },
+    }
+}
+
+/// What is different about rows that are as many.
+fn difference(search: &mut Search<'_>, gold: &Sheet) -> Difference {
+    if gold.ties.is_some() && search.strict(&vec![0; gold.rows.len()]).is_some() {
+        let from = search.first_out_of_place(gold.ties.as_deref().unwrap_or_default());
+        return Difference::Order { from };
+    }
+    let (gold_rows, found_rows) = search.whole_rows();
+    let first_without = |of: &[u32], among: &[u32]| {
+        let mut left: HashMap<u32, i64> = HashMap::new();
+        for row in among {
+            *left.entry(*row).or_default() += 1;
+        }
+        of.iter().position(|row| {
+            let left = left.entry(*row).or_default();
+            *left -= 1;
+            *left < 0
+        })
+    };
+    let missing = first_without(&gold_rows, &found_rows).unwrap_or_default();
+    let extra = first_without(&found_rows, &gold_rows).unwrap_or_default();
+    Difference::Rows { missing, extra }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_cell::query::Value;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STRICT: Rule = Rule { columns: Columns::Strict, tolerance: 1e-9 };
+
+    fn rows<const N: usize>(rows: &[[Value<'static>; N]]) -> Rows {
+        let mut packed = Rows::new(N);
+        rows.iter().for_each(|row| packed.push(*row));
+        packed
+    }
+
+    fn bag(rows: Rows) -> Sheet {
+        Sheet { rows, ties: None }
+    }
+
+    fn one(value: Value<'static>) -> Rows {
+        rows(&[[value]])
+    }
+
+    fn same(gold: Value<'static>, found: Value<'static>) -> bool {
+        compare(&bag(one(gold)), &one(found), STRICT).is_ok()
+    }
+
+    #[test]
+    fn numbers_compare_by_value() {
+        use Value::{Blob, Integer, Null, Real, Text};
+        assert!(same(Integer(1), Real(1.0)));
+        assert!(same(Real(-0.0), Integer(0)));
+        assert!(same(Real(0.1 + 0.2), Real(0.3)));
+        assert!(same(Integer(3), Real(2.999_999_999_999_999_6)));
+        assert!(same(Real(1.234_567_890_123_456e17), Real(1.234_567_890_123_457e17)));
+        assert!(!same(Integer(9_007_199_254_740_993), Real(9_007_199_254_740_992.0)));
+        assert!(!same(Integer(i64::MAX), Integer(i64::MAX - 1)));
+        assert!(!same(Integer(i64::MAX), Real(9_223_372_036_854_775_808.0)));
+        assert!(!same(Real(1.0), Real(1.000_001)));
+        assert!(!same(Integer(1), Text(b"1")));
+        assert!(!same(Text(b"a"), Blob(b"a")));
+        assert!(!same(Null, Text(b"NULL")) && !same(Null, Integer(0)) && same(Null, Null));
+        assert!(same(Real(f64::NAN), Real(f64::NAN)) && !same(Real(f64::NAN), Null));
+        assert!(same(Real(f64::INFINITY), Real(f64::INFINITY)) && !same(Real(f64::INFINITY), Real(f64::MAX)));
+        assert!(!same(Text(b"2024-01-01"), Text(b"2024-01-01 00:00:00")));
+    }
+
+    #[test]
+    fn rows_are_a_bag() {
+        use Value::Integer;
+        let gold = bag(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
+        assert_eq!(compare(&gold, &rows(&[[Integer(2)], [Integer(1)], [Integer(2)]]), STRICT), Ok(()));
+        let found = rows(&[[Integer(1)], [Integer(1)], [Integer(2)]]);
+        assert_eq!(compare(&gold, &found, STRICT), Err(Difference::Rows { missing: 2, extra: 1 }));
+        assert_eq!(compare(&gold, &rows(&[[Integer(1)]]), STRICT), Err(Difference::Height(3, 1)));
+        assert_eq!(compare(&bag(Rows::new(1)), &Rows::new(2), STRICT), Err(Difference::Width(1, 2)));
+    }
+
+    #[test]
+    fn ties_may_come_in_any_order() {
+        use Value::Integer;
+        let gold = Sheet { rows: rows(&[[Integer(1)], [Integer(2)], [Integer(3)]]), ties: Some(vec![0, 0, 1]) };
+        assert_eq!(compare(&gold, &rows(&[[Integer(2)], [Integer(1)], [Integer(3)]]), STRICT), Ok(()));
+        let found = rows(&[[Integer(1)], [Integer(3)], [Integer(2)]]);
+        assert_eq!(compare(&gold, &found, STRICT), Err(Difference::Order { from: 1 }));
+    }
+
+    #[test]
+    fn rounding_does_not_mix_up_rows() {
+        use Value::{Integer, Real};
+        let gold = bag(rows(&[[Real(1.0), Integer(5)], [Real(1.000_000_000_1), Integer(7)]]));
+        let found = rows(&[[Real(1.000_000_000_1), Integer(5)], [Real(1.0), Integer(7)]]);
+        assert_eq!(compare(&gold, &found, STRICT), Ok(()));
+    }
+
+    #[test]
+    fn twelve_symmetric_columns_are_told_apart() {
+        // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike alone.
+        let shifted = |order: &[i64]| {
+            let mut packed = Rows::new(order.len());
+            (0..13).for_each(|row| packed.push(order.iter().map(|column| Value::Integer((row * (column + 1)) % 13))));
+            packed
+        };
+        let permute = Rule { columns: Columns::Permute, ..STRICT };
+        let gold = bag(shifted(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));
+        let found = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 4]);
+        assert_eq!(compare(&gold, &found, permute), Ok(()));
+        let other = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 6]);
+        assert_eq!(compare(&gold, &other, permute), Err(Difference::Columns));
+        let mut identity = Rows::new(12);
+        (0..12).for_each(|row| identity.push((0..12).map(|column| Value::Integer(i64::from(row == column)))));
+        let mut mirrored = Rows::new(12);
+        (0..12).for_each(|row| mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11)))));
+        assert_eq!(compare(&bag(identity), &mirrored, permute), Ok(()));
+    }
+
+    #[test]
+    fn equal_columns_do_not_multiply_the_search() {
+        let table = |last: i64| {
+            let mut packed = Rows::new(30);
+            for row in 0..20i64 {
+                let cells = (0..30i64).map(|column| if column < 28 { row % 2 } else { (row * (column + last)) % 5 });
+                packed.push(cells.map(Value::Integer));
+            }
+            packed
+        };
+        let permute = Rule { columns: Columns::Permute, ..STRICT };
+        assert_eq!(compare(&bag(table(3)), &table(4), permute), Err(Difference::Columns));
+    }
+
+    #[test]
+    fn more_columns_are_allowed_where_the_task_says_so() {
+        use Value::{Integer, Text};
+        let gold = bag(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
+        let found = rows(&[[Integer(1), Integer(9), Text(b"b")], [Integer(1), Integer(8), Text(b"a")]]);
+        assert_eq!(compare(&gold, &found, Rule { columns: Columns::Superset, ..STRICT }), Ok(()));
+        assert!(compare(&gold, &found, Rule { columns: Columns::Permute, ..STRICT }).is_err());
+    }
+
+    #[test]
+    fn rows_without_columns_are_compared_by_number() {
+        let mut two = Rows::new(0);
+        two.push([]);
+        two.push([]);
+        assert_eq!(compare(&bag(two.clone()), &two, STRICT), Ok(()));
+        assert_eq!(compare(&bag(two), &Rows::new(0), STRICT), Err(Difference::Height(2, 0)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_rows_and_columns_is_found(
+            cells in prop::collection::vec(prop::collection::vec(-2i64..3, 5), 0..12),
+            order in Just(vec![0usize, 1, 2, 3, 4]).prop_shuffle(),
+            keys in prop::collection::vec(any::<u32>(), 12),
+        ) {
+            let mut shuffled: Vec<usize> = (0..cells.len()).collect();
+            shuffled.sort_by_key(|row| keys[*row]);
+            let (mut gold, mut found) = (Rows::new(5), Rows::new(5));
+            cells.iter().for_each(|row| gold.push(row.iter().map(|cell| Value::Integer(*cell))));
+            for row in shuffled {
+                found.push(order.iter().map(|column| Value::Integer(cells[row][*column])));
+            }
+            let permute = Rule { columns: Columns::Permute, ..STRICT };
+            prop_assert_eq!(compare(&bag(gold.clone()), &found, permute), Ok(()));
+            if order.is_sorted() {
+                prop_assert_eq!(compare(&bag(gold), &found, STRICT), Ok(()));
+            }
+        }
+    }
+}

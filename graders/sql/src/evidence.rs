@@ -1,0 +1,57 @@
+//! Why a verdict is what it is, for a person to read.
+
+use assay_cell::query::Rows;
+use assay_core::Evidence;
+use serde_json::{Value, json};
+
+use crate::compare::{Difference, Sheet};
+use crate::extract::Found;
+
+/// Most rows of a result that are shown.
+const ROWS: usize = 5;
+
+/// Longest cell shown, in characters.
+const CELL: usize = 200;
+
+/// Most columns shown.
+const COLUMNS: usize = 40;
+
+/// What is known before anything is run.
+pub(crate) fn of_statement(found: &Found) -> Evidence {
+    Evidence::new()
+        .text("statement", &found.text)
+        .value("span", vec![found.span.start as u64, found.span.end as u64])
+        .text("extraction", found.rule)
+}
+
+/// What is different, in words and rows.
+pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows) -> Value {
+    let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| shown(&row));
+    let mut told = match difference {
+        Difference::Width(gold, found) => json!({"what": "columns", "gold": gold, "found": found}),
+        Difference::Height(gold, found) => json!({"what": "number of rows", "gold": gold, "found": found}),
+        Difference::Rows { missing, extra } => json!({
+            "what": "rows", "missing": row(&gold.rows, *missing), "unexpected": row(found, *extra)
+        }),
+        Difference::Order { from } => json!({"what": "order", "row": from, "found": row(found, *from)}),
+        Difference::Columns => json!({"what": "no choice of columns fits"}),
+        Difference::ColumnsUnknown => json!({"what": "no choice of columns was found before the search gave up"}),
+    };
+    if let Value::Object(told) = &mut told {
+        let first = |rows: &Rows| rows.rows().take(ROWS).map(|row| shown(&row)).collect::<Vec<_>>();
+        told.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
+        told.insert("found_rows".to_owned(), json!(first(found)));
+    }
+    told
+}
+
+fn shown(row: &[assay_cell::query::Value<'_>]) -> Vec<String> {
+    let cell = |cell: &assay_cell::query::Value<'_>| {
+        let text = cell.to_string();
+        match text.char_indices().nth(CELL) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    };
+    row.iter().take(COLUMNS).map(cell).collect()
+}

@@ -1,0 +1,51 @@
+//! Grader `sql`: does the query give what the gold gives? Owns extraction of the statement, databases beside the given one,
+//! comparison of results, parts of a score. Runs nothing itself: statements run in cells, and what they gave is compared here.
+//!
+//! # What it checks
+//!
+//! The statement of a completion is run on the task's database, and on those beside it, and its rows are compared with those of
+//! the golds: as bags, in order where the gold orders its rows (ties in any order), numbers by value. A task whose gold fails,
+//! gives no row anywhere, or depends on the order in which tables are read is refused.
+//!
+//! # What it refuses
+//!
+//! Anything but one query: writing, attaching, pragmas, several statements. Steps, memory, rows and lengths are limited, and
+//! counted so that a verdict never depends on the machine or its load.
+//!
+//! # Known false positives
+//!
+//! - On one database a query may be right by coincidence, or by a constant: tasks without variants cannot tell.
+//! - Generated variants keep what the base shows: columns without NULL stay so, and a table without a declared key is taken to
+//!   have its first unique column as one. Queries that differ only beyond that pass.
+//!
+//! # Known false negatives
+//!
+//! - Queries that are equal only by a rule that neither the schema nor the rows tell.
+//! - A constant in place of a sum over the rows of the base, where variants are generated.
+//! - Values rounded otherwise than the gold's, beyond `float_tolerance`.
+//!
+//! # Example
+//!
+//! ```json
+//! { "type": "sql", "dialect": "sqlite", "database": { "schema": "create table t(a)", "rows": "insert into t values (1)" },
+//!   "gold": "select a from t" }
+//! ```
+
+mod compare;
+mod efficiency;
+mod evidence;
+mod extract;
+mod grade;
+mod partial;
+mod prepare;
+mod queries;
+mod ready;
+mod spec;
+mod statement;
+mod task;
+mod variants;
+mod verdict;
+
+pub use prepare::SqlGrader;
+pub use queries::Queries;
+pub use spec::SPEC;

@@ -1,0 +1,106 @@
+//! What a wrong answer is worth where the task scores its parts: whether it parses and runs, which tables and columns it names,
+//! which words it shares with the gold. As in Reasoning-SQL (2025) and Think2SQL (2025).
+
+use std::collections::BTreeSet;
+
+use assay_cell::query::{End, Table};
+
+use crate::statement::{Kind, tokens};
+use crate::task::{Dialect, Partial};
+
+/// How much of each part a prediction has, between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Parts {
+    pub(crate) syntax: f64,
+    pub(crate) executes: f64,
+    pub(crate) schema: f64,
+    pub(crate) tokens: f64,
+}
+
+impl Parts {
+    /// The parts of a statement that ended so; of several golds the nearest counts.
+    pub(crate) fn of(sql: &str, end: &End, golds: &[String], tables: &[Table], dialect: Dialect) -> Self {
+        let parses = !matches!(end, End::Nothing | End::Several | End::NotAQuery | End::Denied(_) | End::Syntax(_));
+        let executes = matches!(end, End::Rows);
+        if matches!(end, End::Several | End::NotAQuery | End::Denied(_)) {
+            return Self { syntax: 0.0, executes: 0.0, schema: 0.0, tokens: 0.0 };
+        }
+        let most = |of: &dyn Fn(&str) -> f64| golds.iter().map(|gold| of(gold)).fold(0.0, f64::max);
+        let names = names(sql, tables, dialect);
+        let pairs = pairs(sql, dialect);
+        Self {
+            syntax: f64::from(u8::from(parses)),
+            executes: f64::from(u8::from(executes)),
+            schema: most(&|gold| jaccard(&names, &self::names(gold, tables, dialect))),
+            tokens: most(&|gold| jaccard(&pairs, &self::pairs(gold, dialect))),
+        }
+    }
+
+    /// What they are worth together.
+    pub(crate) fn score(self, weights: Partial) -> f64 {
+        self.syntax * weights.syntax
+            + self.executes * weights.executes
+            + self.schema * weights.schema
+            + self.tokens * weights.tokens
+    }
+}
+
+/// How much of two sets is in both. Two empty ones share nothing.
+fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
+    let both = a.intersection(b).count();
+    let either = a.len() + b.len() - both;
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of two small counts")]
+    let share = if either == 0 { 0.0 } else { both as f64 / either as f64 };
+    share
+}
+
+/// Tables and columns of the database that a statement names.
+fn names(sql: &str, tables: &[Table], dialect: Dialect) -> BTreeSet<(bool, String)> {
+    let mut found = BTreeSet::new();
+    for token in tokens(sql, dialect).iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted)) {
+        let name = token.content();
+        if tables.iter().any(|table| table.name.to_lowercase() == name) {
+            found.insert((true, name));
+        } else if tables.iter().flat_map(|table| &table.columns).any(|column| column.name.to_lowercase() == name) {
+            found.insert((false, name));
+        }
+    }
+    found
+}
+
+/// Pairs of neighbouring tokens, the ends of the statement counted as tokens.
+fn pairs(sql: &str, dialect: Dialect) -> BTreeSet<(String, String)> {
+    let tokens = tokens(sql, dialect);
+    let mut words: Vec<String> = tokens.iter().map(super::statement::Token::content).collect();
+    while words.last().is_some_and(|word| word == ";") {
+        words.pop();
+    }
+    if words.is_empty() {
+        return BTreeSet::new();
+    }
+    let before = std::iter::once(String::new()).chain(words.clone());
+    let after = words.into_iter().chain(std::iter::once(String::new()));
+    before.zip(after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_words_are_counted_in_pairs() {
+        let share = |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
+        assert_eq!(share("SELECT a FROM t;", "select a -- x\nfrom t"), 1.0);
+        assert_eq!(share("select a from t", "select b from t"), 3.0 / 7.0);
+        assert_eq!(share("", ""), 0.0);
+    }
+
+    #[test]
+    fn what_would_write_is_worth_nothing() {
+        let golds = ["select a from t".to_owned()];
+        let of = |end: &End| Parts::of("select a from t", end, &golds, &[], Dialect::Sqlite);
+        assert_eq!(of(&End::Denied("writing".to_owned())).tokens, 0.0);
+        let parts = of(&End::OutOfSteps);
+        assert_eq!((parts.syntax, parts.executes, parts.tokens), (1.0, 0.0, 1.0));
+    }
+}

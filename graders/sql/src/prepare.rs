@@ -1,0 +1,43 @@
+//! The grader: which tasks it takes.
+
+use std::sync::Arc;
+
+use assay_core::grader::Unprepared;
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+
+use crate::grade::PreparedSql;
+use crate::queries::Queries;
+use crate::spec::SPEC;
+use crate::task::SqlTask;
+
+/// The grader of `sql` tasks.
+pub struct SqlGrader {
+    queries: Queries,
+}
+
+impl SqlGrader {
+    /// A grader that runs queries here.
+    #[must_use]
+    pub fn new(queries: Queries) -> Self {
+        Self { queries }
+    }
+}
+
+impl Grader for SqlGrader {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
+        SqlTask::read(task).map(drop)
+    }
+
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let read = SqlTask::read(task).map_err(|error: TaskError| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+        })?;
+        // What is generated is the task's: every completion meets the same databases.
+        let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
+        Ok(Arc::new(PreparedSql::new(read, seed, self.queries.clone())))
+    }
+}

@@ -1,0 +1,243 @@
+//! Tokens of SQL. Reads any text, also one that is no statement: what cannot be read is a symbol.
+
+use std::ops::Range;
+
+use crate::task::Dialect;
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A keyword or a name without quotes.
+    Word,
+    /// A name in quotes, or in SQLite perhaps a text.
+    Quoted,
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// Anything else.
+    Symbol,
+}
+
+/// One token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token<'a> {
+    pub(crate) kind: Kind,
+    /// As it is written.
+    pub(crate) text: &'a str,
+    /// How many parentheses are open around it; those of a pair are outside it.
+    pub(crate) depth: usize,
+    /// Where it stands, in bytes.
+    pub(crate) span: Range<usize>,
+}
+
+impl Token<'_> {
+    /// Whether it is this keyword, in any case.
+    pub(crate) fn is(&self, keyword: &str) -> bool {
+        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(keyword)
+    }
+
+    /// What it names or says, quotes removed; names in lower case.
+    pub(crate) fn content(&self) -> String {
+        let inner = |close: char| {
+            let mut inside = self.text.chars();
+            inside.next();
+            if inside.clone().next_back() == Some(close) {
+                inside.next_back();
+            }
+            inside.as_str().replace(&format!("{close}{close}"), &close.to_string())
+        };
+        match self.kind {
+            Kind::Word => self.text.to_lowercase(),
+            Kind::Quoted if self.text.starts_with('[') => inner(']').to_lowercase(),
+            Kind::Quoted if self.text.starts_with('`') => inner('`').to_lowercase(),
+            Kind::Quoted => inner('"').to_lowercase(),
+            Kind::Text => inner('\''),
+            Kind::Number | Kind::Symbol => self.text.to_owned(),
+        }
+    }
+}
+
+/// The tokens of a text, comments and blanks left out.
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
+    let mut lexer = Lexer { text, at: 0, dialect };
+    let mut found = Vec::new();
+    let mut depth = 0usize;
+    while let Some((kind, span)) = lexer.next() {
+        let token = &text[span.clone()];
+        if token == ")" {
+            depth = depth.saturating_sub(1);
+        }
+        found.push(Token { kind, text: token, depth, span });
+        if token == "(" {
+            depth += 1;
+        }
+    }
+    found
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    dialect: Dialect,
+}
+
+impl<'a> Lexer<'a> {
+    fn next(&mut self) -> Option<(Kind, Range<usize>)> {
+        self.skip();
+        let start = self.at;
+        let first = self.rest().chars().next()?;
+        let kind = match first {
+            '\'' => self.quoted('\'', Kind::Text),
+            '"' => self.quoted('"', Kind::Quoted),
+            '`' => self.quoted('`', Kind::Quoted),
+            '[' if self.dialect == Dialect::Sqlite => self.quoted(']', Kind::Quoted),
+            '$' if self.dialect == Dialect::Postgres && self.dollars() => Kind::Text,
+            _ if first.is_ascii_digit() || (first == '.' && self.digit_follows()) => self.number(),
+            _ if is_word_start(first) => self.word(),
+            _ => self.symbol(first),
+        };
+        Some((kind, start..self.at))
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Passes over blanks and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = self.rest();
+            let blank = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
+            self.at += blank;
+            let rest = self.rest();
+            if rest.starts_with("--") {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else if rest.starts_with("/*") {
+                self.at += self.comment();
+            } else if blank == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Length of the comment that begins here. In PostgreSQL they nest.
+    fn comment(&self) -> usize {
+        let rest = self.rest();
+        let (mut depth, mut at) = (1usize, 2);
+        while depth > 0 {
+            let Some(close) = rest[at..].find("*/") else { return rest.len() };
+            let nested = rest[at..at + close].find("/*").filter(|_| self.dialect == Dialect::Postgres);
+            (depth, at) = match nested {
+                Some(open) => (depth + 1, at + open + 2),
+                None => (depth - 1, at + close + 2),
+            };
+        }
+        at
+    }
+
+    fn quoted(&mut self, close: char, kind: Kind) -> Kind {
+        let mut characters = self.rest().char_indices().skip(1).peekable();
+        while let Some((at, character)) = characters.next() {
+            if character != close {
+                continue;
+            }
+            // Twice is once, inside; brackets have no such way.
+            if close != ']' && characters.next_if(|(_, next)| *next == close).is_some() {
+                continue;
+            }
+            self.at += at + close.len_utf8();
+            return kind;
+        }
+        self.at = self.text.len();
+        kind
+    }
+
+    /// A text between `$tag$` and `$tag$`.
+    fn dollars(&mut self) -> bool {
+        let rest = self.rest();
+        let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return false };
+        if !tag[1..tag.len() - 1].chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return false;
+        }
+        self.at += rest[tag.len()..].find(tag).map_or(rest.len(), |end| end + 2 * tag.len());
+        true
+    }
+
+    fn digit_follows(&self) -> bool {
+        self.rest()[1..].starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    fn number(&mut self) -> Kind {
+        let rest = self.rest();
+        let mut end = 0;
+        let bytes = rest.as_bytes();
+        let exponent = |at: usize| {
+            let hexadecimal = rest.starts_with("0x") || rest.starts_with("0X");
+            !hexadecimal && matches!(bytes.get(at), Some(b'e' | b'E'))
+        };
+        while let Some(byte) = bytes.get(end) {
+            let signed = matches!(byte, b'+' | b'-') && end > 0 && exponent(end - 1);
+            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || signed) {
+                break;
+            }
+            end += 1;
+        }
+        self.at += end;
+        Kind::Number
+    }
+
+    fn word(&mut self) -> Kind {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(is_word_start(c) || c.is_ascii_digit() || c == '$')).unwrap_or(rest.len());
+        self.at += end;
+        // `E'…'` and `X'…'`: the letter belongs to the text.
+        let is_prefix = end == 1 && self.rest().starts_with('\'') && rest.starts_with(['x', 'X', 'e', 'E', 'b', 'B']);
+        if is_prefix { self.quoted('\'', Kind::Symbol) } else { Kind::Word }
+    }
+
+    fn symbol(&mut self, first: char) -> Kind {
+        const LONG: &[&str] = &["->>", "||", "<=", ">=", "<>", "!=", "==", "->", "<<", ">>", "::"];
+        let length =
+            LONG.iter().find(|long| self.rest().starts_with(**long)).map_or(first.len_utf8(), |long| long.len());
+        self.at += length;
+        Kind::Symbol
+    }
+}
+
+fn is_word_start(character: char) -> bool {
+    character.is_ascii_alphabetic() || character == '_' || !character.is_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(sql: &str) -> Vec<&str> {
+        tokens(sql, Dialect::Sqlite).into_iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn quotes_and_comments_hide_what_they_hold() {
+        assert_eq!(
+            texts("select 'it''s -- (', \"a\"\"b\" -- x\n/* ( */ from [t t]"),
+            ["select", "'it''s -- ('", ",", "\"a\"\"b\"", "from", "[t t]"]
+        );
+        assert_eq!(tokens("'it''s'", Dialect::Sqlite)[0].content(), "it's");
+        assert_eq!(texts("'open"), ["'open"]);
+        assert_eq!(tokens("/* /* */ x */ y", Dialect::Postgres)[0].text, "y");
+        assert_eq!(tokens("$a$ select $a$ y", Dialect::Postgres)[1].text, "y");
+    }
+
+    #[test]
+    fn numbers_and_symbols() {
+        assert_eq!(texts("1.5e-3+.5>=x->>'a'"), ["1.5e-3", "+", ".5", ">=", "x", "->>", "'a'"]);
+        assert_eq!(texts("é_1 x'00'"), ["é_1", "x'00'"]);
+    }
+
+    #[test]
+    fn depth_counts_parentheses_around() {
+        let depths: Vec<_> = tokens("a(b(c))d)", Dialect::Sqlite).into_iter().map(|token| token.depth).collect();
+        assert_eq!(depths, [0, 0, 1, 1, 2, 1, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,7 @@
+//! What can be known of a statement from its text alone: tokens, the order it asks for, what it compares with.
+
+mod lex;
+mod order;
+
+pub(crate) use lex::{Kind, Token, tokens};
+pub(crate) use order::{Ordering, ordering};

@@ -1,0 +1,342 @@
+//! The shape of a `sql` task as it stands in a request.
+
+use assay_cell::query::{Limits, MAX_IMAGE};
+use assay_core::{ErrorCode, Task, TaskError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+/// Most databases of one task, the base counted.
+const MAX_DATABASES: usize = 65;
+
+/// Most golds of one task.
+const MAX_GOLDS: usize = 16;
+
+/// Memory a statement may use, in bytes.
+const MEMORY: u64 = 256 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    dialect: Dialect,
+    database: RawDatabase,
+    gold: RawGold,
+    #[serde(default)]
+    columns: Columns,
+    #[serde(default)]
+    order: Order,
+    #[serde(default = "tolerance")]
+    float_tolerance: f64,
+    #[serde(default)]
+    partial: Option<Partial>,
+    #[serde(default)]
+    limits: RawLimits,
+}
+
+fn tolerance() -> f64 {
+    1e-9
+}
+
+/// Whose SQL it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDatabase {
+    #[serde(default)]
+    schema: Option<String>,
+    #[serde(default)]
+    rows: Option<String>,
+    #[serde(default)]
+    image: Option<String>,
+    #[serde(default)]
+    variants: Option<RawVariants>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`variants` is an array of databases or {\"generate\": n}")]
+enum RawVariants {
+    Given(Vec<RawVariant>),
+    Generated(RawGenerated),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawGenerated {
+    generate: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVariant {
+    #[serde(default)]
+    schema: Option<String>,
+    #[serde(default)]
+    rows: Option<String>,
+    #[serde(default)]
+    image: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`gold` is a statement or an array of them")]
+enum RawGold {
+    One(String),
+    Any(Vec<String>),
+}
+
+/// Which columns of a prediction stand for those of the gold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Columns {
+    /// The same, in the same order.
+    #[default]
+    Strict,
+    /// The same, in any order.
+    Permute,
+    /// Those and perhaps others, in any order.
+    Superset,
+}
+
+/// Whether the order of rows counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// Where the gold orders its rows, up to ties.
+    #[default]
+    Auto,
+    /// Never.
+    Ignore,
+    /// Row by row.
+    Strict,
+}
+
+/// What parts of a wrong answer are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Partial {
+    pub(crate) syntax: f64,
+    pub(crate) executes: f64,
+    pub(crate) schema: f64,
+    pub(crate) tokens: f64,
+}
+
+impl Default for Partial {
+    fn default() -> Self {
+        Self { syntax: 0.0, executes: 0.0, schema: 0.0, tokens: 0.0 }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawLimits {
+    work: Option<u64>,
+    rows: u64,
+    bytes: u64,
+}
+
+impl Default for RawLimits {
+    fn default() -> Self {
+        Self { work: None, rows: 100_000, bytes: 16_000_000 }
+    }
+}
+
+/// What a database is made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) image: Option<Vec<u8>>,
+    pub(crate) scripts: Vec<String>,
+}
+
+/// Databases beside the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Variants {
+    Given(Vec<Source>),
+    Generated(usize),
+}
+
+/// A task, read.
+#[derive(Debug, Clone)]
+pub(crate) struct SqlTask {
+    pub(crate) dialect: Dialect,
+    pub(crate) base: Source,
+    pub(crate) variants: Variants,
+    pub(crate) golds: Vec<String>,
+    pub(crate) columns: Columns,
+    pub(crate) order: Order,
+    pub(crate) tolerance: f64,
+    pub(crate) partial: Option<Partial>,
+    pub(crate) work: Option<u64>,
+    pub(crate) limits: Limits,
+}
+
+impl SqlTask {
+    pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
+        let body: Body = task.parse()?;
+        let golds = match body.gold {
+            RawGold::One(gold) => vec![gold],
+            RawGold::Any(golds) => golds,
+        };
+        if golds.is_empty() || golds.len() > MAX_GOLDS {
+            return Err(invalid("/gold", &format!("`gold` has between 1 and {MAX_GOLDS} statements")));
+        }
+        if let Some(empty) = golds.iter().position(|gold| gold.trim().is_empty()) {
+            return Err(invalid("/gold", &format!("statement {empty} of `gold` is empty")));
+        }
+        if !(0.0..=0.1).contains(&body.float_tolerance) {
+            return Err(invalid("/float_tolerance", "`float_tolerance` is a share between 0 and 0.1"));
+        }
+        if let Some(partial) = body.partial {
+            check_partial(partial)?;
+        }
+        let RawLimits { work, rows, bytes } = body.limits;
+        if !(1..=1_000_000_000).contains(&work.unwrap_or(1)) {
+            return Err(invalid("/limits/work", "`work` is between 1 and 1000000000 steps"));
+        }
+        if !(1..=1_000_000).contains(&rows) {
+            return Err(invalid("/limits/rows", "`rows` is between 1 and 1000000"));
+        }
+        if !(1..=64_000_000).contains(&bytes) {
+            return Err(invalid("/limits/bytes", "`bytes` is between 1 and 64000000"));
+        }
+        let RawDatabase { schema, rows: data, image, variants } = body.database;
+        let base = source("/database", [schema.as_deref(), data.as_deref()], image.as_deref())?;
+        let variants = match variants {
+            None => Variants::Given(Vec::new()),
+            Some(RawVariants::Generated(RawGenerated { generate })) => Variants::Generated(generate),
+            Some(RawVariants::Given(given)) => {
+                let sources = given.iter().enumerate().map(|(index, variant)| {
+                    let pointer = format!("/database/variants/{index}");
+                    let inherited = variant.schema.as_deref().or(schema.as_deref().filter(|_| variant.image.is_none()));
+                    source(&pointer, [inherited, variant.rows.as_deref()], variant.image.as_deref())
+                });
+                Variants::Given(sources.collect::<Result<_, _>>()?)
+            }
+        };
+        let count = match &variants {
+            Variants::Given(sources) => sources.len(),
+            Variants::Generated(count) => *count,
+        };
+        if count >= MAX_DATABASES {
+            return Err(invalid("/database/variants", &format!("a task has at most {} variants", MAX_DATABASES - 1)));
+        }
+        let has_image = |source: &Source| source.image.is_some();
+        let given_image = matches!(&variants, Variants::Given(sources) if sources.iter().any(has_image));
+        if body.dialect == Dialect::Postgres && (base.image.is_some() || given_image) {
+            return Err(invalid(
+                "/database/image",
+                "an image is an SQLite database; give PostgreSQL `schema` and `rows`",
+            ));
+        }
+        if body.dialect == Dialect::Postgres && matches!(variants, Variants::Generated(1..)) {
+            return Err(invalid(
+                "/database/variants",
+                "variants are generated for SQLite only; give PostgreSQL databases",
+            ));
+        }
+        Ok(Self {
+            dialect: body.dialect,
+            base,
+            variants,
+            golds,
+            columns: body.columns,
+            order: body.order,
+            tolerance: body.float_tolerance,
+            partial: body.partial,
+            work,
+            limits: Limits { rows, bytes, memory_bytes: MEMORY },
+        })
+    }
+
+    /// Bytes it keeps in memory, roughly, with the databases made of it.
+    pub(crate) fn bytes(&self) -> usize {
+        let size = |source: &Source| {
+            let scripts: usize = source.scripts.iter().map(String::len).sum();
+            source.image.as_ref().map_or(0, Vec::len) + 2 * scripts + (16 << 10)
+        };
+        let base = size(&self.base);
+        let variants = match &self.variants {
+            Variants::Given(sources) => sources.iter().map(size).sum(),
+            Variants::Generated(count) => count * (32 << 10),
+        };
+        2 * (base + variants)
+    }
+}
+
+fn source(pointer: &str, scripts: [Option<&str>; 2], image: Option<&str>) -> Result<Source, TaskError> {
+    let image = image.map(|image| read_image(pointer, image)).transpose()?;
+    let scripts = scripts.into_iter().flatten().map(str::to_owned).collect();
+    Ok(Source { image, scripts })
+}
+
+fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
+    let pointer = format!("{pointer}/image");
+    let image = STANDARD
+        .decode(text)
+        .map_err(|error| invalid(&pointer, &format!("`image` is an SQLite file in base64: {error}")))?;
+    if !image.starts_with(b"SQLite format 3\0") {
+        return Err(invalid(&pointer, "`image` is an SQLite file in base64, and this is another"));
+    }
+    if image.len() > MAX_IMAGE {
+        return Err(invalid(&pointer, &format!("`image` has {} bytes; at most {MAX_IMAGE} are taken", image.len())));
+    }
+    Ok(image)
+}
+
+fn check_partial(partial: Partial) -> Result<(), TaskError> {
+    let Partial { syntax, executes, schema, tokens } = partial;
+    let weights = [syntax, executes, schema, tokens];
+    if weights.iter().any(|weight| !(0.0..=1.0).contains(weight)) {
+        return Err(invalid("/partial", "each weight of `partial` is between 0 and 1"));
+    }
+    // A sum of tenths is not exact.
+    if weights.iter().sum::<f64>() > 0.5 + 1e-9 {
+        return Err(invalid(
+            "/partial",
+            "the weights of `partial` come to more than 0.5: a wrong result may earn at most half of a right one",
+        ));
+    }
+    Ok(())
+}
+
+fn invalid(pointer: &str, message: &str) -> TaskError {
+    TaskError::new(ErrorCode::InvalidTask, pointer, message.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rest: &str) -> Result<SqlTask, TaskError> {
+        let text = format!(
+            r#"{{"type":"sql","dialect":"sqlite","database":{{"schema":"create table t(a)"}},"gold":"select a from t"{rest}}}"#
+        );
+        SqlTask::read(&Task::from_json(&text).unwrap())
+    }
+
+    #[test]
+    fn defaults_are_strict() {
+        let task = read("").unwrap();
+        assert_eq!((task.columns, task.order, task.tolerance), (Columns::Strict, Order::Auto, 1e-9));
+        assert_eq!(task.limits.rows, 100_000);
+        assert_eq!(task.variants, Variants::Given(Vec::new()));
+    }
+
+    #[test]
+    fn parts_may_earn_half_and_no_more() {
+        assert!(read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok());
+        let error = read(r#","partial":{"syntax":0.3,"schema":0.21}"#).unwrap_err();
+        assert_eq!(error.pointer, "/partial");
+    }
+
+    #[test]
+    fn a_wrong_field_is_pointed_at() {
+        assert_eq!(read(r#","order":"random""#).unwrap_err().pointer, "/order");
+        assert_eq!(read(r#","limits":{"rows":0}"#).unwrap_err().pointer, "/limits/rows");
+        assert_eq!(read(r#","float_tolerance":-1"#).unwrap_err().pointer, "/float_tolerance");
+    }
+}

@@ -1,0 +1,349 @@
+//! What may be asked of a cell about databases, and what it answers. A database is an image: the bytes of an SQLite file. Gold
+//! results are no part of it: a cell runs statements, its asker compares.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+
+use crate::Words;
+
+/// Steps the scripts of a database may take: tens of seconds.
+pub const BUILD_STEPS: u64 = 1_000_000_000;
+
+/// Longest image, in bytes.
+pub const MAX_IMAGE: usize = 128 << 20;
+
+/// Rows of each table that a description shows at most.
+pub const SAMPLE: usize = 200;
+
+/// A request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Request {
+    /// Makes an image.
+    Build(Build),
+    /// Tells tables, keys and some rows of an image.
+    Describe(Image),
+    /// Runs one statement, on each of several images.
+    Run(Run),
+}
+
+impl Words for Request {
+    type Reply = Reply;
+    const KIND: u8 = 2;
+}
+
+/// A database to make: an image to begin with, scripts to run on it, rows to replace all others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// The image to begin with; an empty database without one.
+    pub image: Option<ByteBuf>,
+    /// Scripts, run in order.
+    pub scripts: Vec<String>,
+    /// Where it is given, every table is emptied and these rows are put in; those that break a rule of the schema are left out.
+    pub rows: Option<Vec<TableRows>>,
+}
+
+/// Rows for one table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableRows {
+    /// The table.
+    pub table: String,
+    /// Its columns that get a value, in the order of the cells.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Rows,
+}
+
+/// An image by its name, with its bytes where the cell may not have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// BLAKE3 of the bytes.
+    pub hash: [u8; 32],
+    /// The bytes.
+    pub bytes: Option<ByteBuf>,
+}
+
+/// One statement to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The statement.
+    pub sql: String,
+    /// Databases it is run on, in order, each with the steps it may take there.
+    pub on: Vec<(Image, u64)>,
+    /// What it may use on each.
+    pub limits: Limits,
+    /// Whether scans without an order of their own run backwards, to see whether the result depends on it.
+    pub reverse: bool,
+}
+
+/// What a statement may use beside its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Rows it may give.
+    pub rows: u64,
+    /// Bytes its rows may have.
+    pub bytes: u64,
+    /// Bytes of memory it may use while it runs.
+    pub memory_bytes: u64,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Reply {
+    /// To [`Request::Build`]: the image, or what is wrong with the scripts.
+    Built(Result<ByteBuf, String>),
+    /// To [`Request::Describe`].
+    Described(Vec<Table>),
+    /// To [`Request::Run`]: one for each image.
+    Ran(Vec<Ran>),
+    /// The cell does not have an image; to be asked again with the bytes.
+    Missing,
+    /// The cell cannot do it: an image is no database. Not the statement's fault.
+    Unable(String),
+}
+
+/// How a statement ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// With all its rows.
+    Rows,
+    /// There is no statement in the text.
+    Nothing,
+    /// There is more than one.
+    Several,
+    /// It is no query: it gives no rows, would write, or explains.
+    NotAQuery,
+    /// It does what no query needs: what it was.
+    Denied(String),
+    /// The text is no statement: the message.
+    Syntax(String),
+    /// It names what is not there, or fails while it runs: the message.
+    Error(String),
+    /// All steps were taken.
+    OutOfSteps,
+    /// More memory was asked for than allowed.
+    OutOfMemory,
+    /// It gave more rows or bytes than allowed.
+    TooManyRows,
+    /// The statement, or a value it makes, is too long.
+    TooLong,
+}
+
+/// One run of a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, when it ended with all of them.
+    pub rows: Rows,
+    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one.
+    pub steps: u64,
+}
+
+/// A table as it is described.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Its columns that can be given a value.
+    pub columns: Vec<Column>,
+    /// Sets of columns that are unique together, by index; the primary key first, where there is one.
+    pub keys: Vec<Vec<usize>>,
+    /// Whether the first of the keys is the primary one.
+    pub has_primary_key: bool,
+    /// References to other tables.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// How many rows it has.
+    pub count: u64,
+    /// Some of them, spread over the table: at most [`SAMPLE`].
+    pub sample: Rows,
+}
+
+/// A column as it is described.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its declared type.
+    pub declared: String,
+    /// Whether it is declared without NULL.
+    pub not_null: bool,
+    /// Whether any row has NULL there.
+    pub has_null: bool,
+    /// Whether all rows have values there that differ.
+    pub is_distinct: bool,
+}
+
+/// A reference to another table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Columns that refer, by index.
+    pub columns: Vec<usize>,
+    /// The table they refer to.
+    pub table: String,
+    /// Its columns, by name.
+    pub references: Vec<String>,
+}
+
+/// One cell of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// NULL.
+    Null,
+    /// An integer.
+    Integer(i64),
+    /// A binary floating-point number.
+    Real(f64),
+    /// A text, in UTF-8 unless somebody put other bytes there.
+    Text(&'a [u8]),
+    /// Bytes.
+    Blob(&'a [u8]),
+}
+
+/// Rows of equal width, packed: a tag for each cell, then its value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    width: u32,
+    count: u64,
+    #[serde(with = "serde_bytes")]
+    cells: Vec<u8>,
+}
+
+impl Rows {
+    /// No rows yet, of `width` cells each.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self { width: u32::try_from(width).unwrap_or(u32::MAX), count: 0, cells: Vec::new() }
+    }
+
+    /// Cells of a row.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes they take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Adds a row; cells beyond the width are left out, those that are missing are NULL.
+    pub fn push<'a>(&mut self, row: impl IntoIterator<Item = Value<'a>>) {
+        let mut row = row.into_iter();
+        for _ in 0..self.width {
+            self.push_cell(row.next().unwrap_or(Value::Null));
+        }
+        self.count += 1;
+    }
+
+    fn push_cell(&mut self, cell: Value<'_>) {
+        let mut put = |tag: u8, bytes: &[u8]| {
+            self.cells.push(tag);
+            self.cells.extend_from_slice(bytes);
+        };
+        match cell {
+            Value::Null => put(0, &[]),
+            Value::Integer(integer) => put(1, &integer.to_le_bytes()),
+            Value::Real(real) => put(2, &real.to_bits().to_le_bytes()),
+            Value::Text(text) => self.push_long(3, text),
+            Value::Blob(bytes) => self.push_long(4, bytes),
+        }
+    }
+
+    fn push_long(&mut self, tag: u8, bytes: &[u8]) {
+        self.cells.push(tag);
+        self.cells.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.cells.extend_from_slice(bytes);
+    }
+
+    /// The cells of all rows, row after row.
+    pub fn cells(&self) -> impl Iterator<Item = Value<'_>> {
+        let mut rest = self.cells.as_slice();
+        std::iter::from_fn(move || next_cell(&mut rest))
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<Value<'_>>> {
+        let mut cells = self.cells();
+        (0..self.len()).map(move |_| cells.by_ref().take(self.width()).collect())
+    }
+}
+
+fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
+    fn eight(rest: &mut &[u8]) -> Option<[u8; 8]> {
+        let (head, tail) = rest.split_first_chunk::<8>()?;
+        *rest = tail;
+        Some(*head)
+    }
+    let (tag, tail) = rest.split_first()?;
+    *rest = tail;
+    Some(match tag {
+        0 => Value::Null,
+        1 => Value::Integer(i64::from_le_bytes(eight(rest)?)),
+        2 => Value::Real(f64::from_bits(u64::from_le_bytes(eight(rest)?))),
+        _ => {
+            let length = usize::try_from(u64::from_le_bytes(eight(rest)?)).ok()?;
+            let (bytes, tail) = rest.split_at_checked(length)?;
+            *rest = tail;
+            if *tag == 3 { Value::Text(bytes) } else { Value::Blob(bytes) }
+        }
+    })
+}
+
+/// As it would stand in a statement, for people.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Integer(integer) => write!(f, "{integer}"),
+            Self::Real(real) => write!(f, "{real:?}"),
+            Self::Text(text) => write!(f, "'{}'", String::from_utf8_lossy(text).replace('\'', "''")),
+            Self::Blob(bytes) => {
+                f.write_str("X'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))?;
+                f.write_str("'")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_they_were_packed() {
+        let mut rows = Rows::new(3);
+        rows.push([Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]);
+        rows.push([Value::Null, Value::Blob(&[0, 255])]);
+        let read: Vec<_> = rows.rows().collect();
+        assert_eq!(read[0], [Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]);
+        assert_eq!(read[1], [Value::Null, Value::Blob(&[0, 255]), Value::Null]);
+        assert_eq!((rows.len(), rows.width()), (2, 3));
+        let shown: Vec<String> = rows.cells().map(|cell| cell.to_string()).collect();
+        assert_eq!(shown, ["-1", "0.5", "'it''s'", "NULL", "X'00FF'", "NULL"]);
+    }
+
+    #[test]
+    fn rows_without_columns_are_counted() {
+        let mut rows = Rows::new(0);
+        rows.push([]);
+        assert_eq!(rows.rows().count(), 1);
+    }
+}

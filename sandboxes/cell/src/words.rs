@@ -1,0 +1,35 @@
+//! What is spoken with cells: each kind of work has its own words.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::CellError;
+
+/// Requests about one kind of work.
+pub trait Words: Serialize + DeserializeOwned {
+    /// What they are answered with.
+    type Reply: Serialize + DeserializeOwned;
+    /// First byte of such a request, by which a cell knows who answers. No two kinds share one.
+    const KIND: u8;
+}
+
+/// Answers requests of one kind, inside a cell. A panic ends the cell; its parent starts another.
+pub trait Handler {
+    /// The kind of work.
+    type Request: Words;
+
+    /// Answers one request.
+    fn answer(&mut self, request: Self::Request) -> <Self::Request as Words>::Reply;
+}
+
+pub(crate) fn to_bytes<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
+    postcard::to_extend(request, vec![W::KIND]).map_err(|error| unreadable(&error))
+}
+
+pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> Result<W::Reply, CellError> {
+    postcard::from_bytes(bytes).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &postcard::Error) -> CellError {
+    CellError::Message(error.to_string())
+}

@@ -1,0 +1,136 @@
+//! Scripts and rows made into an image.
+
+use assay_cell::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
+
+use crate::meter::{Meter, TICK};
+use crate::{connection, guard, system};
+
+/// Memory a database may take while it is made, in bytes.
+const MEMORY: u64 = 512 << 20;
+
+/// Makes an image, or says what is wrong with the scripts.
+pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
+    system::seed();
+    system::limit_memory(Some(MEMORY));
+    let built = within_memory(build);
+    system::limit_memory(None);
+    let image = built?;
+    if image.len() > MAX_IMAGE {
+        return Err(format!("the database has {} bytes; at most {MAX_IMAGE} are taken", image.len()));
+    }
+    Ok(image)
+}
+
+fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
+    let mut connection = connection::empty().map_err(|error| error.to_string())?;
+    if let Some(image) = &build.image {
+        let image: &[u8] = image;
+        // Pages are allocated as the database grows: it is written to.
+        connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
+        guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
+    }
+    let denied = watch(&connection).map_err(|error| error.to_string())?;
+    let said = |error: Error| match denied.take() {
+        Some(what) => format!("{what} is not part of a database: {error}"),
+        None => explained(&error),
+    };
+    for script in &build.scripts {
+        run_script(&connection, script).map_err(said)?;
+    }
+    if !connection.is_autocommit() {
+        connection.execute_batch("commit").map_err(said)?;
+    }
+    if let Some(rows) = &build.rows {
+        connection = with_rows(&connection, rows).map_err(said)?;
+    }
+    connection.serialize("main").map(|data| data.to_vec()).map_err(said)
+}
+
+/// Bounds what scripts do, and forbids what makes no database.
+fn watch(connection: &Connection) -> Result<guard::Denied, Error> {
+    let meter = Meter::default();
+    meter.begin(BUILD_STEPS);
+    let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
+    connection.progress_handler(tick, Some(move || meter.tick()))?;
+    guard::install_for_building(connection)
+}
+
+/// Runs the statements of a script one by one; results of queries among them are nobody's.
+fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
+    let mut statements = Batch::new(connection, script.trim_end_matches('\0'));
+    while let Some(mut statement) = statements.next()? {
+        let mut rows = statement.raw_query();
+        while rows.next()?.is_some() {}
+    }
+    Ok(())
+}
+
+fn explained(error: &Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => format!("its scripts take more than {BUILD_STEPS} steps"),
+        Some(ErrorCode::OutOfMemory) => format!("its scripts take more than {MEMORY} bytes of memory"),
+        _ => match error {
+            Error::SqliteFailure(_, Some(message)) => message.clone(),
+            Error::SqlInputError { msg, sql, offset, .. } => {
+                let at = usize::try_from(*offset).unwrap_or_default();
+                let near: String = sql.get(at..).unwrap_or_default().chars().take(60).collect();
+                format!("{msg}, at `{near}`")
+            }
+            other => other.to_string(),
+        },
+    }
+}
+
+/// A database of the same schema with other rows; those that break a rule of the schema are left out.
+fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
+    let mut connection = connection::empty()?;
+    watch(&connection)?;
+    let statements = |kinds: &str| -> Result<Vec<String>, Error> {
+        let written = format!(
+            "select sql from sqlite_schema where type in ({kinds}) and sql is not null and substr(name, 1, 7) <> 'sqlite_' \
+             order by rowid"
+        );
+        base.prepare(&written)?.query_map([], |row| row.get(0))?.collect()
+    };
+    let transaction = connection.transaction()?;
+    for statement in statements("'table'")? {
+        transaction.execute_batch(&statement)?;
+    }
+    // A unique index is a rule for rows, so indexes come before them; triggers would write rows of their own, so they come after.
+    for statement in statements("'index', 'view'")? {
+        transaction.execute_batch(&statement)?;
+    }
+    for TableRows { table, columns, rows } in tables.iter().filter(|table| !table.columns.is_empty()) {
+        let names: Vec<String> = columns.iter().map(|column| guard::quoted(column)).collect();
+        let places = vec!["?"; names.len()].join(",");
+        let table = guard::quoted(table);
+        let mut insert =
+            transaction.prepare(&format!("insert or ignore into {table} ({}) values ({places})", names.join(",")))?;
+        for row in rows.rows() {
+            insert.execute(params_from_iter(row.into_iter().map(Bound)))?;
+        }
+    }
+    for statement in statements("'trigger'")? {
+        transaction.execute_batch(&statement)?;
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// A cell as a parameter.
+struct Bound<'a>(Value<'a>);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0 {
+            Value::Null => ValueRef::Null,
+            Value::Integer(integer) => ValueRef::Integer(integer),
+            Value::Real(real) => ValueRef::Real(real),
+            Value::Text(text) => ValueRef::Text(text),
+            Value::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}

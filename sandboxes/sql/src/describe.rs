@@ -1,0 +1,111 @@
+//! What a database is made of: tables, columns, keys, some rows.
+
+use assay_cell::query::{Column, ForeignKey, Rows, SAMPLE, Table, Value};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Result};
+
+use crate::connection;
+use crate::guard::{quoted, tables};
+
+/// Describes the tables of an image, in the order they were made.
+pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>> {
+    let mut connection = connection::empty()?;
+    connection.deserialize_read_exact("main", image, image.len(), true)?;
+    tables(&connection)?.iter().map(|name| table(&connection, name)).collect()
+}
+
+fn table(connection: &Connection, name: &str) -> Result<Table> {
+    let table = quoted(name);
+    let count: i64 = connection.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0))?;
+    let mut primary = Vec::new();
+    let mut columns = Vec::new();
+    let mut info = connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
+    let mut rows = info.query([name])?;
+    while let Some(row) = rows.next()? {
+        let column: String = row.get(0)?;
+        let place: i64 = row.get(3)?;
+        if place > 0 {
+            primary.push((place, columns.len()));
+        }
+        let quoted = quoted(&column);
+        let seen = format!("select count({quoted}), count(distinct {quoted}) from {table}");
+        let (values, distinct): (i64, i64) = connection.query_row(&seen, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        columns.push(Column {
+            name: column,
+            declared: row.get(1)?,
+            not_null: row.get::<_, i64>(2)? != 0,
+            has_null: values < count,
+            is_distinct: distinct == count,
+        });
+    }
+    primary.sort_unstable();
+    let primary: Vec<usize> = primary.into_iter().map(|(_, column)| column).collect();
+    let index = |wanted: &str| columns.iter().position(|column| column.name.eq_ignore_ascii_case(wanted));
+    let has_primary_key = !primary.is_empty();
+    let mut keys = Vec::new();
+    if has_primary_key {
+        keys.push(primary);
+    }
+    let uniques = "select name from pragma_index_list(?) where \"unique\" and not partial order by seq desc";
+    let uniques: Vec<String> =
+        connection.prepare(uniques)?.query_map([name], |row| row.get(0))?.collect::<Result<_>>()?;
+    for unique in uniques {
+        let of = "select name from pragma_index_info(?) order by seqno";
+        let names: Vec<Option<String>> =
+            connection.prepare(of)?.query_map([unique], |row| row.get(0))?.collect::<Result<_>>()?;
+        // One over an expression is for the database to hold.
+        let indexed: Option<Vec<usize>> = names.iter().map(|name| index(name.as_deref()?)).collect();
+        keys.extend(indexed.filter(|key| !keys.contains(key)));
+    }
+    let foreign_keys = foreign_keys(connection, name, &index)?;
+    let sample = sample(connection, &table, &columns, count)?;
+    let count = u64::try_from(count).unwrap_or_default();
+    Ok(Table { name: name.to_owned(), columns, keys, has_primary_key, foreign_keys, count, sample })
+}
+
+fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Option<usize>) -> Result<Vec<ForeignKey>> {
+    let mut found: Vec<(i64, ForeignKey)> = Vec::new();
+    let of = "select id, \"table\", \"from\", \"to\" from pragma_foreign_key_list(?) order by id, seq";
+    let mut list = connection.prepare(of)?;
+    let mut rows = list.query([name])?;
+    while let Some(row) = rows.next()? {
+        let (id, table, from, to): (i64, String, String, Option<String>) =
+            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        let Some(column) = index(&from) else { continue };
+        if found.last().is_none_or(|(last, _)| *last != id) {
+            found.push((id, ForeignKey { columns: Vec::new(), table, references: Vec::new() }));
+        }
+        if let Some((_, key)) = found.last_mut() {
+            key.columns.push(column);
+            // Without columns of its own a reference means the primary key.
+            key.references.extend(to);
+        }
+    }
+    Ok(found.into_iter().map(|(_, key)| key).collect())
+}
+
+/// Rows spread evenly over a table.
+fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64) -> Result<Rows> {
+    let mut sample = Rows::new(columns.len());
+    if columns.is_empty() {
+        return Ok(sample);
+    }
+    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    let mut statement = connection.prepare(&format!("select {} from {table}", names.join(",")))?;
+    let mut rows = statement.query([])?;
+    let every = usize::try_from(count).unwrap_or_default().div_ceil(SAMPLE).max(1);
+    let mut at = 0usize;
+    while let Some(row) = rows.next()? {
+        if at.is_multiple_of(every) {
+            sample.push((0..columns.len()).map(|column| match row.get_ref(column) {
+                Ok(ValueRef::Integer(integer)) => Value::Integer(integer),
+                Ok(ValueRef::Real(real)) => Value::Real(real),
+                Ok(ValueRef::Text(text)) => Value::Text(text),
+                Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
+                Ok(ValueRef::Null) | Err(_) => Value::Null,
+            }));
+        }
+        at += 1;
+    }
+    Ok(sample)
+}

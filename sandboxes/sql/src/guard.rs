@@ -1,0 +1,154 @@
+//! What a statement may do: read tables and call functions. Several guards stand here because each alone has holes: the
+//! authorizer is not asked about `VACUUM`, `readonly()` is true of a `PRAGMA`, and neither sees how long a value is.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, Result};
+
+/// Longest value a statement may make, in bytes, unless the image has longer ones.
+const LONGEST_VALUE: usize = 100_000;
+
+/// Longest statement, in bytes.
+const LONGEST_STATEMENT: i32 = 100_000;
+
+/// Functions no query of a task needs: they reach out, tell the version of this build, or are slow inside one instruction.
+const DENIED: &[&str] = &[
+    "load_extension",
+    "edit",
+    "readfile",
+    "writefile",
+    "fts3_tokenizer",
+    "sqlite_log",
+    "sqlite_version",
+    "sqlite_source_id",
+    "sqlite_compileoption_get",
+    "sqlite_compileoption_used",
+    "sqlite_offset",
+    "json_patch",
+    "jsonb_patch",
+];
+
+/// What the authorizer refused last.
+#[derive(Clone, Default)]
+pub(crate) struct Denied(Arc<Mutex<Option<String>>>);
+
+impl Denied {
+    fn note(&self, what: &str) {
+        self.lock().get_or_insert_with(|| what.to_owned());
+    }
+
+    /// What was refused since the last call.
+    pub(crate) fn take(&self) -> Option<String> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The longest value a statement on this image may make: no shorter than those it has.
+pub(crate) fn longest_value(connection: &Connection, image: usize) -> Result<usize> {
+    let tables = tables(connection)?;
+    if image <= LONGEST_VALUE {
+        return Ok(LONGEST_VALUE);
+    }
+    let mut longest = LONGEST_VALUE;
+    for table in tables {
+        let mut columns = connection.prepare(&format!("select * from {}", quoted(&table)))?;
+        let names: Vec<String> = columns.column_names().into_iter().map(quoted).collect();
+        for name in names {
+            let longest_there = format!("select max(octet_length({name})) from {}", quoted(&table));
+            let length: Option<i64> = connection.query_row(&longest_there, [], |row| row.get(0))?;
+            longest = longest.max(length.and_then(|length| usize::try_from(length).ok()).unwrap_or_default());
+        }
+        columns.clear_bindings();
+    }
+    Ok(longest)
+}
+
+/// Names of the tables that hold rows.
+pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
+    let sql =
+        "select name from sqlite_schema where type='table' and name not like 'sqlite\\_%' escape '\\' order by rowid";
+    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+}
+
+/// A name as it stands in a statement.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Sets limits and switches, then lets nothing but queries through.
+pub(crate) fn install(connection: &Connection, longest: usize) -> Result<Denied> {
+    // Tables of functions make themselves known when first used, by statements the authorizer would refuse.
+    connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
+    let limits = [
+        (Limit::SQLITE_LIMIT_LENGTH, i32::try_from(longest).unwrap_or(i32::MAX)),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_STATEMENT),
+        (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ];
+    for (limit, most) in limits {
+        connection.set_limit(limit, most)?;
+    }
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    let denied = Denied::default();
+    let note = denied.clone();
+    connection.authorizer(Some(move |context: AuthContext<'_>| match refused(&context.action) {
+        None => Authorization::Allow,
+        Some(what) => {
+            note.note(&what);
+            Authorization::Deny
+        }
+    }))?;
+    Ok(denied)
+}
+
+/// What a statement may not do, in words; `None` for what it may.
+fn refused(action: &AuthAction<'_>) -> Option<String> {
+    Some(match action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => return None,
+        AuthAction::Function { function_name } => {
+            let denied = DENIED.iter().any(|denied| function_name.eq_ignore_ascii_case(denied));
+            return denied.then(|| format!("the function `{function_name}`"));
+        }
+        AuthAction::Insert { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::Delete { table_name } => {
+            format!("writing to `{table_name}`")
+        }
+        AuthAction::Pragma { pragma_name, .. } => format!("the pragma `{pragma_name}`"),
+        AuthAction::Attach { .. } | AuthAction::Detach { .. } => "attaching a database".to_owned(),
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => "a transaction".to_owned(),
+        _ => "changing the schema".to_owned(),
+    })
+}
+
+/// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are passed over.
+pub(crate) fn install_for_building(connection: &Connection) -> Result<Denied> {
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    let denied = Denied::default();
+    let note = denied.clone();
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        let what = match context.action {
+            AuthAction::Attach { .. } | AuthAction::Detach { .. } => "attaching a database".to_owned(),
+            AuthAction::CreateVtable { .. } | AuthAction::DropVtable { .. } => "a virtual table".to_owned(),
+            AuthAction::Function { function_name }
+                if DENIED.iter().any(|denied| function_name.eq_ignore_ascii_case(denied)) =>
+            {
+                format!("the function `{function_name}`")
+            }
+            AuthAction::Pragma { .. } => return Authorization::Ignore,
+            _ => return Authorization::Allow,
+        };
+        note.note(&what);
+        Authorization::Deny
+    }))?;
+    Ok(denied)
+}

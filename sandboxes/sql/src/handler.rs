@@ -1,0 +1,87 @@
+//! Requests about databases, answered: build, describe, run.
+
+use assay_cell::Handler;
+use assay_cell::query::{Image, Reply, Request, Run};
+use serde_bytes::ByteBuf;
+
+use crate::build::build;
+use crate::connection::Opened;
+use crate::describe::describe;
+use crate::functions::Originals;
+use crate::run::run;
+
+/// Bytes of images that are kept open.
+const KEPT: usize = 256 << 20;
+
+/// Runs queries on images, and keeps those it was given while there is room.
+pub struct Databases {
+    originals: Originals,
+    /// The one used last stands last.
+    opened: Vec<([u8; 32], Opened)>,
+}
+
+impl Databases {
+    /// No image is open yet.
+    ///
+    /// # Errors
+    /// When SQLite does not work in this process.
+    pub fn new() -> Result<Self, impl std::error::Error> {
+        Originals::open().map(|originals| Self { originals, opened: Vec::new() })
+    }
+
+    /// Answers one request.
+    #[must_use]
+    pub fn reply(&mut self, request: &Request) -> Reply {
+        match request {
+            Request::Build(wanted) => Reply::Built(build(wanted).map(ByteBuf::from)),
+            Request::Describe(image) => match &image.bytes {
+                Some(bytes) => describe(bytes).map_or_else(|error| unable(&error), Reply::Described),
+                None => Reply::Missing,
+            },
+            Request::Run(wanted) => self.run(wanted),
+        }
+    }
+
+    fn run(&mut self, wanted: &Run) -> Reply {
+        let mut ran = Vec::with_capacity(wanted.on.len());
+        for (image, steps) in &wanted.on {
+            match self.open(image) {
+                Ok(Some(opened)) => ran.push(run(opened, &wanted.sql, *steps, wanted.limits, wanted.reverse)),
+                Ok(None) => return Reply::Missing,
+                Err(error) => return unable(&error),
+            }
+        }
+        Reply::Ran(ran)
+    }
+
+    /// An image, opened; `None` for one that is not here.
+    fn open(&mut self, image: &Image) -> Result<Option<&Opened>, rusqlite::Error> {
+        let at = self.opened.iter().position(|(hash, _)| *hash == image.hash);
+        let entry = match (at, &image.bytes) {
+            (Some(at), _) => self.opened.remove(at),
+            (None, Some(bytes)) => {
+                let opened = Opened::open(bytes, &self.originals)?;
+                let mut kept: usize = self.opened.iter().map(|(_, opened)| opened.bytes).sum();
+                while kept + opened.bytes > KEPT && !self.opened.is_empty() {
+                    kept -= self.opened.remove(0).1.bytes;
+                }
+                (image.hash, opened)
+            }
+            (None, None) => return Ok(None),
+        };
+        self.opened.push(entry);
+        Ok(self.opened.last().map(|(_, opened)| opened))
+    }
+}
+
+fn unable(error: &rusqlite::Error) -> Reply {
+    Reply::Unable(format!("the image is no SQLite database: {error}"))
+}
+
+impl Handler for Databases {
+    type Request = Request;
+
+    fn answer(&mut self, request: Request) -> Reply {
+        self.reply(&request)
+    }
+}

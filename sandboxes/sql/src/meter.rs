@@ -1,0 +1,68 @@
+//! Counts what a statement does, and stops it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Instructions between two looks at the meter.
+pub(crate) const TICK: u64 = 100;
+
+/// Characters a function may look at for one step: about what an instruction costs.
+const CHARACTERS: u64 = 16;
+
+/// The steps of the statement that runs. Shared by the connection's hooks and functions, all on one thread.
+#[derive(Clone, Default)]
+pub(crate) struct Meter(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    budget: AtomicU64,
+    /// Instructions seen so far, in whole ticks.
+    ticked: AtomicU64,
+    /// Steps that functions took beside instructions.
+    charged: AtomicU64,
+}
+
+/// The steps are used up.
+pub(crate) struct Spent;
+
+impl Meter {
+    /// Begins a statement.
+    pub(crate) fn begin(&self, budget: u64) {
+        self.0.budget.store(budget, Relaxed);
+        self.0.ticked.store(0, Relaxed);
+        self.0.charged.store(0, Relaxed);
+    }
+
+    /// Notes a tick; whether to stop.
+    pub(crate) fn tick(&self) -> bool {
+        self.0.ticked.fetch_add(TICK, Relaxed);
+        self.is_spent()
+    }
+
+    /// Charges a function for looking at so many characters.
+    pub(crate) fn charge(&self, characters: usize) -> Result<(), Spent> {
+        self.0.charged.fetch_add(characters as u64 / CHARACTERS, Relaxed);
+        if self.is_spent() { Err(Spent) } else { Ok(()) }
+    }
+
+    /// Characters a function may look at before the budget is spent.
+    pub(crate) fn left(&self) -> usize {
+        let taken = self.0.ticked.load(Relaxed).saturating_add(self.charged());
+        let steps = self.0.budget.load(Relaxed).saturating_sub(taken).saturating_add(1);
+        usize::try_from(steps.saturating_mul(CHARACTERS)).unwrap_or(usize::MAX)
+    }
+
+    /// Steps that functions took beside instructions.
+    pub(crate) fn charged(&self) -> u64 {
+        self.0.charged.load(Relaxed)
+    }
+
+    /// The budget of the statement.
+    pub(crate) fn budget(&self) -> u64 {
+        self.0.budget.load(Relaxed)
+    }
+
+    fn is_spent(&self) -> bool {
+        self.0.ticked.load(Relaxed).saturating_add(self.charged()) > self.budget()
+    }
+}

@@ -1,0 +1,104 @@
+//! One statement on one image.
+
+use assay_cell::query::{End, Limits, Ran, Rows, Value};
+use rusqlite::config::DbConfig;
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::types::ValueRef;
+use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
+
+use crate::connection::Opened;
+use crate::system;
+
+/// Runs a statement within a number of steps.
+pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
+    system::seed();
+    opened.meter.begin(steps);
+    // What an earlier statement was refused is not this one's.
+    let _ = opened.denied.take();
+    let reversed = opened.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
+    system::limit_memory(Some(limits.memory_bytes));
+    let ran = match reversed {
+        Ok(_) => within_memory(opened, sql, limits),
+        Err(error) => ended(end_of(opened, &error)),
+    };
+    system::limit_memory(None);
+    ran
+}
+
+fn ended(end: End) -> Ran {
+    Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+}
+
+fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
+    if sql.contains('\0') {
+        return ended(End::Syntax("the statement holds a character of code 0".to_owned()));
+    }
+    let mut statements = Batch::new(&opened.connection, sql);
+    let mut statement = match statements.next() {
+        Ok(Some(statement)) => statement,
+        Ok(None) => return ended(End::Nothing),
+        Err(error) => return ended(end_of(opened, &error)),
+    };
+    // Only the first is compiled; what follows counts whether it would compile or not.
+    if !matches!(statements.next(), Ok(None)) {
+        return ended(End::Several);
+    }
+    if !statement.readonly() || statement.column_count() == 0 || statement.is_explain() != 0 {
+        return ended(End::NotAQuery);
+    }
+    let columns = statement.column_names().into_iter().map(str::to_owned).collect();
+    let (end, rows) = match collect(&mut statement, limits) {
+        Ok(Some(rows)) => (End::Rows, rows),
+        Ok(None) => (End::TooManyRows, Rows::default()),
+        Err(error) => (end_of(opened, &error), Rows::default()),
+    };
+    let instructions = u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
+    let steps = instructions.saturating_add(opened.meter.charged()).min(opened.meter.budget());
+    Ran { end, columns, rows, steps }
+}
+
+/// All rows; `None` when there are more than allowed.
+fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>, Error> {
+    let width = statement.column_count();
+    let mut packed = Rows::new(width);
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        let cells = (0..width).map(|column| match row.get_ref(column) {
+            Ok(ValueRef::Integer(integer)) => Value::Integer(integer),
+            Ok(ValueRef::Real(real)) => Value::Real(real),
+            Ok(ValueRef::Text(text)) => Value::Text(text),
+            Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
+            Ok(ValueRef::Null) | Err(_) => Value::Null,
+        });
+        packed.push(cells);
+        if packed.len() as u64 > limits.rows || packed.bytes() as u64 > limits.bytes {
+            return Ok(None);
+        }
+    }
+    Ok(Some(packed))
+}
+
+/// What an error of SQLite means for the statement.
+fn end_of(opened: &Opened, error: &Error) -> End {
+    if let Some(what) = opened.denied.take() {
+        return End::Denied(what);
+    }
+    let message = match error {
+        Error::SqliteFailure(_, Some(message)) | Error::SqlInputError { msg: message, .. } => message.clone(),
+        other => other.to_string(),
+    };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => End::OutOfSteps,
+        Some(ErrorCode::OutOfMemory) => End::OutOfMemory,
+        Some(ErrorCode::TooBig) => End::TooLong,
+        Some(ErrorCode::AuthorizationForStatementDenied) => End::Denied("what no query needs".to_owned()),
+        _ if is_syntax(&message) => End::Syntax(message),
+        _ => End::Error(message),
+    }
+}
+
+/// Whether a message of SQLite says that a text does not parse.
+fn is_syntax(message: &str) -> bool {
+    let signs = ["syntax error", "incomplete input", "unrecognized token", "parser stack overflow"];
+    signs.iter().any(|sign| message.contains(sign))
+}

@@ -1,0 +1,94 @@
+//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe code of this crate: none of it
+//! has a safe interface.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+use std::sync::OnceLock;
+
+use rusqlite::ffi;
+
+/// Name under which the system without clock and files is registered.
+pub(crate) const SYSTEM: &CStr = c"assay";
+
+/// The one moment that is now, in milliseconds of a Julian day: 2026-01-01 00:00:00 UTC.
+const NOW: i64 = 1_767_225_600_000 + 210_866_760_000_000;
+
+/// Seed of `random()` for each statement.
+const SEED: c_int = 1;
+
+/// Registers a system whose clock stands still and that has no files. Called before connections are opened.
+#[expect(unsafe_code, reason = "a system is a table of C functions")]
+pub(crate) fn register() -> bool {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    *REGISTERED.get_or_init(|| {
+        // SAFETY: the default system is a static of SQLite; its copy is never freed, and differs in functions of the same types
+        // that use none of its other fields.
+        unsafe {
+            let standard = ffi::sqlite3_vfs_find(ptr::null());
+            if standard.is_null() {
+                return false;
+            }
+            let mut system = ptr::read(standard);
+            system.pNext = ptr::null_mut();
+            system.zName = SYSTEM.as_ptr();
+            system.xOpen = Some(no_file);
+            system.xDelete = Some(no_deletion);
+            system.xAccess = Some(no_access);
+            system.xCurrentTimeInt64 = Some(now);
+            ffi::sqlite3_vfs_register(Box::into_raw(Box::new(system)), 0) == ffi::SQLITE_OK
+        }
+    })
+}
+
+/// Makes `random()` begin anew.
+#[expect(unsafe_code, reason = "a call with a variable number of arguments")]
+pub(crate) fn seed() {
+    // SAFETY: this control takes an integer and a connection that may be null.
+    unsafe {
+        ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PRNG_SEED, SEED, ptr::null_mut::<ffi::sqlite3>());
+    }
+}
+
+/// Lets SQLite use this much memory beyond what it uses now; `None` for any amount.
+#[expect(unsafe_code, reason = "a limit of the whole library")]
+pub(crate) fn limit_memory(more: Option<u64>) {
+    // SAFETY: both calls take and give numbers.
+    unsafe {
+        let limit = more.map_or(0, |more| {
+            ffi::sqlite3_memory_used().saturating_add(i64::try_from(more).unwrap_or(i64::MAX)).max(1)
+        });
+        ffi::sqlite3_hard_heap_limit64(limit);
+    }
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn now(_: *mut ffi::sqlite3_vfs, time: *mut ffi::sqlite3_int64) -> c_int {
+    // SAFETY: SQLite hands in a place for the number.
+    unsafe { *time = NOW };
+    ffi::SQLITE_OK
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn no_file(
+    _: *mut ffi::sqlite3_vfs,
+    _: *const c_char,
+    file: *mut ffi::sqlite3_file,
+    _: c_int,
+    _: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite hands in a file to fill; one without methods was not opened.
+    unsafe { (*file).pMethods = ptr::null() };
+    ffi::SQLITE_CANTOPEN
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn no_deletion(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int) -> c_int {
+    ffi::SQLITE_IOERR_DELETE
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn no_access(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int, result: *mut c_int) -> c_int {
+    // SAFETY: SQLite hands in a place for the answer.
+    unsafe { *result = 0 };
+    ffi::SQLITE_OK
+}
