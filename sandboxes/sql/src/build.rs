@@ -46,6 +46,8 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     if let Some(rows) = &build.rows {
         connection = with_rows(&connection, rows).map_err(said)?;
     }
+    // It asks a pragma how large the database is.
+    guard::lift(&connection).map_err(|error| error.to_string())?;
     connection.serialize("main").map(|data| data.to_vec()).map_err(said)
 }
 
