@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn spans_point_into_the_text() {
-        let text = "<Solution>\n```sqlite\nselect 1\n```</Solution>";
+        let text = "<Solution>\n```sqlite\nselect 1\n```\n</Solution>";
         let found = extract(text).unwrap();
         assert_eq!(&text[found.span], "select 1\n");
     }

@@ -15,7 +15,7 @@ use crate::extract::{Found, extract};
 use crate::partial::Parts;
 use crate::queries::{Attempt, Queries, Query};
 use crate::ready::{Ready, Stage, how, prepare};
-use crate::task::SqlTask;
+use crate::task::{Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
 
 /// A task ready for completions.
@@ -140,7 +140,7 @@ impl PreparedSql {
     fn graded(&self, ready: &Ready, found: &Found, judged: &Judged) -> Outcome {
         let mut evidence = evidence::of_statement(found)
             .value("databases", ready.stages.len())
-            .text("image", &ready.stages[0].database.hash().to_string());
+            .text("base", &ready.stages[0].database.name());
         if judged.verdict != Verdict::CORRECT {
             evidence = self.with_reason(evidence, ready, judged);
         }
@@ -182,11 +182,13 @@ impl PreparedSql {
     fn measures(&self, ready: &Ready, judged: &Judged, verdict: Verdict) -> BTreeMap<&'static str, Measure> {
         let Some(base) = judged.attempts.first().map(|attempt| &attempt.ran) else { return BTreeMap::new() };
         let gold = ready.stages[0].golds.iter().map(|gold| gold.steps).min().unwrap_or_default();
-        let ratio = (base.end == End::Rows).then(|| efficiency::ratio(gold, base.steps));
+        // Servers count no steps.
+        let counts = self.task.dialect == Dialect::Sqlite;
+        let ratio = (base.end == End::Rows && counts).then(|| efficiency::ratio(gold, base.steps));
         let is_correct = verdict == Verdict::CORRECT;
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
-            ("steps", Some(base.steps as f64)),
+            ("steps", counts.then_some(base.steps as f64)),
             ("rows", (base.end == End::Rows).then_some(base.rows.len() as f64)),
             ("efficiency", ratio.filter(|_| is_correct)),
             ("r_ves", ratio.map(|ratio| if is_correct { efficiency::bucket(ratio) } else { 0.0 })),

@@ -1,13 +1,12 @@
 //! What is done once for all completions of a task: databases are made, golds run on them, and golds that decide nothing refused.
 
-use assay_cell::query::{Build, End, Ran, Rows, Table, Value};
+use assay_cell::query::{End, Ran, Rows, Table, Value};
 use assay_core::{ErrorCode, Fault};
-use serde_bytes::ByteBuf;
 
 use crate::compare::{Rule, Sheet, compare};
 use crate::queries::{Attempt, Database, Queries, Query, Unbuilt};
 use crate::statement::{self, Ordering};
-use crate::task::{Columns, Order, Source, SqlTask, Variants};
+use crate::task::{Columns, Order, SqlTask, Variants};
 use crate::variants;
 
 /// Steps a gold may take at the least: some seconds.
@@ -58,7 +57,7 @@ impl From<Fault> for Unfit {
 
 /// Prepares a task. `seed` decides what is generated.
 pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Result<Ready, Fault> {
-    let base = build(queries, &task.base).await.map_err(|unbuilt| told(unbuilt, "the database"))?;
+    let base = queries.build(task.dialect, &task.base).await.map_err(|unbuilt| told(unbuilt, "the database"))?;
     let mut stages = vec![stage(task, queries, base.clone(), "the database").await?];
     let wants_variants = matches!(task.variants, Variants::Generated(1..));
     let tables = if wants_variants || task.partial.is_some() { queries.describe(&base).await? } else { Vec::new() };
@@ -66,7 +65,7 @@ pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Res
         Variants::Given(sources) => {
             for (index, source) in sources.iter().enumerate() {
                 let name = format!("variant {index}");
-                let database = build(queries, source).await.map_err(|unbuilt| told(unbuilt, &name))?;
+                let database = queries.build(task.dialect, source).await.map_err(|unbuilt| told(unbuilt, &name))?;
                 stages.push(stage(task, queries, database, &name).await?);
             }
         }
@@ -84,11 +83,6 @@ pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Res
         }
     }
     Ok(Ready { stages, tables })
-}
-
-async fn build(queries: &Queries, source: &Source) -> Result<Database, Unbuilt> {
-    let image = source.image.clone().map(ByteBuf::from);
-    queries.build(Build { image, scripts: source.scripts.clone(), rows: None }).await
 }
 
 fn told(unbuilt: Unbuilt, name: &str) -> Fault {
@@ -141,8 +135,7 @@ async fn generated(
         // Later tries have fewer ties.
         let spread = 100 * attempt / (count * TRIES);
         let rows = variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), spread);
-        let build = Build { image: Some(base.image()), scripts: Vec::new(), rows: Some(rows) };
-        let database = match queries.build(build).await {
+        let database = match queries.with_rows(base, rows).await {
             Ok(database) => database,
             Err(unbuilt) => return Err(told(unbuilt, "a generated variant")),
         };

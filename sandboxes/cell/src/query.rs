@@ -2,6 +2,7 @@
 //! results are no part of it: a cell runs statements, its asker compares.
 
 use std::fmt;
+use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -103,6 +104,33 @@ pub enum Reply {
     Unable(String),
 }
 
+/// A database server that is asked what cells are asked about images. It counts time, not steps: the same statement may end
+/// otherwise another time.
+pub trait Server: Send + Sync {
+    /// Makes a database of these scripts, unless it is there; its name.
+    fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String>;
+
+    /// Tells its tables.
+    fn describe<'a>(&'a self, database: &'a str) -> Served<'a, Vec<Table>>;
+
+    /// Runs one statement on a database. `reverse` asks for rows in another order where the statement leaves it open.
+    fn run<'a>(&'a self, database: &'a str, sql: &'a str, limits: Limits, reverse: bool) -> Served<'a, Ran>;
+}
+
+/// What a [`Server`] answers, later.
+pub type Served<'a, T> = Pin<Box<dyn Future<Output = Result<T, ServerError>> + Send + 'a>>;
+
+/// A server gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServerError {
+    /// The scripts make no database.
+    #[error("{0}")]
+    Scripts(String),
+    /// The server cannot be reached, or does not let this node work as it must.
+    #[error("the database server does not answer: {0}")]
+    Unreachable(String),
+}
+
 /// How a statement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
@@ -139,7 +167,7 @@ pub struct Ran {
     pub columns: Vec<String>,
     /// The rows, when it ended with all of them.
     pub rows: Rows,
-    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one.
+    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one. A [`Server`] counts none.
     pub steps: u64,
 }
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap is a failing test")]
 
-use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, TableRows, Rows, Value};
+use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, TableRows, Value};
 use assay_sqlbox::Databases;
 use serde_bytes::ByteBuf;
 

@@ -42,7 +42,7 @@ impl Sandboxes {
         let images = images(config);
         let has_images = !images.is_empty();
         let programs = Programs::new(cells.clone(), images);
-        let queries = Queries::new(cells.clone());
+        let queries = Queries::new(cells.clone(), None);
         Ok(Self { cells, programs, queries, has_images })
     }
 

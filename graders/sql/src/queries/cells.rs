@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, Table};
+use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, Table, TableRows};
 use assay_cell::{CellError, Cells};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
+
+use super::{Attempt, Query, Unbuilt};
 
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -20,22 +22,17 @@ const SLOWEST: u64 = 100_000;
 /// Wall time beside that: for a machine under load.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// A database that statements are run on. Cheap to clone.
+/// A database in an image. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Database {
+pub(crate) struct Held {
     hash: Hash,
     bytes: Arc<ByteBuf>,
 }
 
-impl Database {
+impl Held {
     /// Its content as a name.
-    pub(crate) fn hash(&self) -> Hash {
+    pub(super) fn hash(&self) -> Hash {
         self.hash
-    }
-
-    /// Its bytes, to make another from.
-    pub(crate) fn image(&self) -> ByteBuf {
-        self.bytes.as_ref().clone()
     }
 
     fn named(&self) -> Image {
@@ -43,36 +40,13 @@ impl Database {
     }
 
     fn carried(&self) -> Image {
-        Image { bytes: Some(self.image()), ..self.named() }
+        Image { bytes: Some(self.bytes.as_ref().clone()), ..self.named() }
     }
-}
-
-/// One statement, and what it may use.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Query<'a> {
-    pub(crate) sql: &'a str,
-    pub(crate) limits: Limits,
-    pub(crate) reverse: bool,
-}
-
-/// One run of a statement, and whether running again would give the same.
-#[derive(Debug, Clone)]
-pub(crate) struct Attempt {
-    pub(crate) ran: Arc<Ran>,
-    pub(crate) deterministic: bool,
-}
-
-/// Why there is no database.
-pub(crate) enum Unbuilt {
-    /// The task is at fault, and how.
-    Task(String),
-    /// We are.
-    Ours(Fault),
 }
 
 /// Runs queries in cells. Cheap to clone: clones share cells and what is kept.
 #[derive(Clone)]
-pub struct Queries(Arc<Inner>);
+pub(crate) struct InCells(Arc<Inner>);
 
 struct Inner {
     cells: Cells,
@@ -93,18 +67,16 @@ impl Weighter<Hash, Arc<Ran>> for RanBytes {
     }
 }
 
-impl Queries {
-    /// Queries in these cells.
-    #[must_use]
-    pub fn new(cells: Cells) -> Self {
+impl InCells {
+    pub(crate) fn new(cells: Cells) -> Self {
         Self(Arc::new(Inner { cells, runs: Cache::with_weighter(4_096, KEPT_BYTES, RanBytes) }))
     }
 
     /// Makes a database.
-    pub(crate) async fn build(&self, build: Build) -> Result<Database, Unbuilt> {
+    pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
         let patience = patience(BUILD_STEPS / 10);
         match self.0.cells.ask(&Request::Build(build), patience).await {
-            Ok(Reply::Built(Ok(bytes))) => Ok(Database { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
+            Ok(Reply::Built(Ok(bytes))) => Ok(Held { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
             Ok(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
             Ok(other) => Err(Unbuilt::Ours(unable(&other))),
             Err(CellError::Overran { .. }) => Err(Unbuilt::Task("its scripts take too long".to_owned())),
@@ -115,8 +87,14 @@ impl Queries {
         }
     }
 
+    /// Makes a database like another, with other rows.
+    pub(crate) async fn with_rows(&self, base: &Held, rows: Vec<TableRows>) -> Result<Held, Unbuilt> {
+        let image = Some(base.bytes.as_ref().clone());
+        self.build(Build { image, scripts: Vec::new(), rows: Some(rows) }).await
+    }
+
     /// What a database is made of.
-    pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Fault> {
+    pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Fault> {
         let request = Request::Describe(database.carried());
         match self.0.cells.ask(&request, patience(BUILD_STEPS / 10)).await {
             Ok(Reply::Described(tables)) => Ok(tables),
@@ -126,7 +104,7 @@ impl Queries {
     }
 
     /// Runs a statement on each of these databases, within its number of steps.
-    pub(crate) async fn run(&self, query: Query<'_>, on: &[(&Database, u64)]) -> Result<Vec<Attempt>, Fault> {
+    pub(crate) async fn run(&self, query: Query<'_>, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
         let keys: Vec<Hash> = on.iter().map(|(database, steps)| key(query, database, *steps)).collect();
         let mut attempts: Vec<Option<Attempt>> =
             keys.iter().map(|key| self.0.runs.get(key).map(|ran| Attempt { ran, deterministic: true })).collect();
@@ -143,10 +121,10 @@ impl Queries {
         Ok(attempts.into_iter().flatten().collect())
     }
 
-    async fn ask(&self, query: Query<'_>, on: &[(&Database, u64)]) -> Result<Vec<Attempt>, Fault> {
+    async fn ask(&self, query: Query<'_>, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
         let Query { sql, limits, reverse } = query;
         let request = |carry: bool| {
-            let image = |database: &Database| if carry { database.carried() } else { database.named() };
+            let image = |database: &Held| if carry { database.carried() } else { database.named() };
             let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
             Request::Run(Run { sql: sql.to_owned(), on, limits, reverse })
         };
@@ -194,7 +172,7 @@ fn undetermined(end: End, count: usize) -> Vec<Attempt> {
 }
 
 /// Everything a run depends on.
-fn key(query: Query<'_>, database: &Database, steps: u64) -> Hash {
+fn key(query: Query<'_>, database: &Held, steps: u64) -> Hash {
     let Limits { rows, bytes, memory_bytes } = query.limits;
     let numbers = [steps, rows, bytes, memory_bytes, u64::from(query.reverse)].map(u64::to_le_bytes).concat();
     Hash::of_parts(&[query.sql.as_bytes(), database.hash.as_bytes(), &numbers])
