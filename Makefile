@@ -9,7 +9,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build images test fmt clippy docs unit load crash start storm programs submissions worst fuzz
+.PHONY: help serve build images test fmt clippy docs unit load crash start storm programs queries submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -53,6 +53,9 @@ storm: build ## 64 batches and 4,000 connections at once, three times; memory af
 
 programs: images ## time programs in cells beside native python3: a trivial one, and nine that keep the processor busy
 	$(CARGO) run --locked --package assay-tests --bin assay-programs -- $(ARGS)
+
+queries: ## time queries beside the way benchmarks evaluate them in Python: small ones, and on 20,000 rows
+	$(CARGO) run --locked --package assay-tests --bin assay-queries -- $(ARGS)
 
 submissions: images ## 10,000 programs with 20 tests each over HTTP: throughput, latency, memory; ARGS is another number of programs
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)

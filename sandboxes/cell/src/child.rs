@@ -17,6 +17,7 @@ pub fn role() -> Option<Vec<String>> {
     (arguments.next().as_deref() == Some(ROLE)).then(|| arguments.collect())
 }
 
+/// From a request to a frame that is not finished.
 type Answer = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
 
 /// Everyone who answers in a cell, by the kind of work.
@@ -33,7 +34,10 @@ impl Handlers {
     /// Adds who answers requests of one kind.
     #[must_use]
     pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
-        let answer = move |request: &[u8]| postcard::to_stdvec(&handler.answer(postcard::from_bytes(request)?));
+        let answer = move |request: &[u8]| {
+            let reply = handler.answer(postcard::from_bytes(request)?);
+            postcard::to_extend(&reply, frame::begin())
+        };
         self.0.insert(H::Request::KIND, Box::new(answer));
         self
     }
@@ -48,7 +52,8 @@ impl Handlers {
         while let Some(request) = frame::read(&mut requests)? {
             let handler = request.split_first().and_then(|(kind, body)| Some((self.0.get_mut(kind)?, body)));
             let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
-            frame::write(&mut replies, &answer(body).map_err(io::Error::other)?)?;
+            let reply = answer(body).map_err(io::Error::other)?;
+            frame::write(&mut replies, &frame::finish(reply)?)?;
         }
         Ok(())
     }

@@ -7,12 +7,23 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 /// Longest frame, in bytes: above any program, input and output that limits allow, below what would exhaust the parent.
 pub const MAX_FRAME: usize = 256 << 20;
 
-fn length(frame: &[u8]) -> io::Result<[u8; 4]> {
-    let fits = u32::try_from(frame.len()).ok().filter(|_| frame.len() <= MAX_FRAME);
-    fits.map(u32::to_le_bytes).ok_or_else(too_long)
+/// Bytes a frame begins with.
+const HEAD: usize = 4;
+
+/// A frame to be filled: what is put behind belongs to it.
+pub(crate) fn begin() -> Vec<u8> {
+    vec![0; HEAD]
 }
 
-fn checked(length: [u8; 4]) -> io::Result<usize> {
+/// Writes the length of a filled frame at its head.
+pub(crate) fn finish(mut frame: Vec<u8>) -> io::Result<Vec<u8>> {
+    let length = frame.len() - HEAD;
+    let written = u32::try_from(length).ok().filter(|_| length <= MAX_FRAME).ok_or_else(too_long)?;
+    frame[..HEAD].copy_from_slice(&written.to_le_bytes());
+    Ok(frame)
+}
+
+fn checked(length: [u8; HEAD]) -> io::Result<usize> {
     let length = u32::from_le_bytes(length) as usize;
     if length <= MAX_FRAME { Ok(length) } else { Err(too_long()) }
 }
@@ -23,7 +34,7 @@ fn too_long() -> io::Error {
 
 /// Reads one frame; `None` at the end of the stream.
 pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut head = [0; 4];
+    let mut head = [0; HEAD];
     match from.read_exact(&mut head) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -34,25 +45,23 @@ pub(crate) fn read(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(frame))
 }
 
-/// Writes one frame.
+/// Writes one frame, head and all.
 pub(crate) fn write(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
-    to.write_all(&length(frame)?)?;
     to.write_all(frame)?;
     to.flush()
 }
 
 /// Reads one frame.
 pub(crate) async fn receive(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let mut head = [0; 4];
+    let mut head = [0; HEAD];
     from.read_exact(&mut head).await?;
     let mut frame = vec![0; checked(head)?];
     from.read_exact(&mut frame).await?;
     Ok(frame)
 }
 
-/// Writes one frame.
+/// Writes one frame, head and all.
 pub(crate) async fn send(to: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> io::Result<()> {
-    to.write_all(&length(frame)?).await?;
     to.write_all(frame).await?;
     to.flush().await
 }
@@ -64,8 +73,10 @@ mod tests {
     #[test]
     fn frames_follow_one_another() {
         let mut pipe = Vec::new();
-        write(&mut pipe, b"one").unwrap();
-        write(&mut pipe, b"").unwrap();
+        let mut one = begin();
+        one.extend(b"one");
+        write(&mut pipe, &finish(one).unwrap()).unwrap();
+        write(&mut pipe, &finish(begin()).unwrap()).unwrap();
         let mut pipe = pipe.as_slice();
         assert_eq!(read(&mut pipe).unwrap().as_deref(), Some(b"one".as_slice()));
         assert_eq!(read(&mut pipe).unwrap().as_deref(), Some(b"".as_slice()));

@@ -84,7 +84,7 @@ impl Cells {
         patience: Duration,
         turn: Duration,
     ) -> Result<W::Reply, CellError> {
-        let request = words::to_bytes(request)?;
+        let request = words::framed(request)?;
         let _turn = tokio::time::timeout(turn, self.turn()).await.map_err(|_| CellError::Busy)??;
         let mut first_death = None;
         loop {

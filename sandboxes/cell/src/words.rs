@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::CellError;
+use crate::{CellError, frame};
 
 /// Requests about one kind of work.
 pub trait Words: Serialize + DeserializeOwned {
@@ -22,8 +22,12 @@ pub trait Handler {
     fn answer(&mut self, request: Self::Request) -> <Self::Request as Words>::Reply;
 }
 
-pub(crate) fn to_bytes<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
-    postcard::to_extend(request, vec![W::KIND]).map_err(|error| unreadable(&error))
+/// A request as a frame.
+pub(crate) fn framed<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
+    let mut frame = frame::begin();
+    frame.push(W::KIND);
+    let frame = postcard::to_extend(request, frame).map_err(|error| unreadable(&error))?;
+    frame::finish(frame).map_err(|error| CellError::Message(error.to_string()))
 }
 
 pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> Result<W::Reply, CellError> {

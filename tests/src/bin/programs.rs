@@ -9,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
 use assay_cell::{CellOptions, Cells};
 use assay_core::{Clock, SystemClock};
+use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
 use clap::Parser;
 
 /// Time programs in cells beside native ones.
@@ -207,48 +208,6 @@ fn native(python: &Path, text: &str) -> anyhow::Result<(Duration, Vec<u8>)> {
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "native python3 ended with {}", output.status);
     Ok((cpu_of_reaped().saturating_sub(before), output.stdout))
-}
-
-/// Processor time of children that ended and were waited for.
-fn cpu_of_reaped() -> Duration {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and what stands before it are cut off.
-    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
-    Duration::from_millis(10 * (ticks(13) + ticks(14)))
-}
-
-/// Processor time of running children: the cells.
-fn cpu_of_children() -> Duration {
-    let of = |id: &String| {
-        let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
-    };
-    // The file of a process counts its first thread; guests run on others.
-    let threads = |id: &String| {
-        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        let files = tasks.map(|task| format!("{id}/task/{}", task.file_name().display()));
-        files.filter_map(|task| of(&task)).sum::<Duration>()
-    };
-    children().iter().map(threads).sum()
-}
-
-fn private_kib_of_a_child() -> u64 {
-    let private = |id: &String| {
-        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
-        let lines = text.lines().filter(|line| line.starts_with("Private_"));
-        let kib = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        Some(kib.sum())
-    };
-    children().iter().find_map(private).unwrap_or_default()
-}
-
-fn children() -> Vec<String> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    tasks
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-        .collect()
 }
 
 fn millis(span: Duration) -> f64 {

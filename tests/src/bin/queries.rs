@@ -1,0 +1,142 @@
+//! `assay-queries`: predictions graded by this service beside the way Text-to-SQL benchmarks evaluate them in Python (`sqlite3`, sets
+//! of rows), in one run on one machine. Every prediction is another text, so that nothing of one is kept for the next. Times are
+//! processor time: of this process and of its cells on one side, of the interpreter on the other.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, ensure};
+use assay_core::{Item, Outcome, Task};
+use assay_engine::{Batch, BatchItem, Engine, Mode};
+use assay_node::Node;
+use assay_tests::processes::{cpu_of_children, cpu_of_this};
+use clap::Parser;
+use serde_json::json;
+
+/// Time queries beside Python's evaluation of them.
+#[derive(Parser)]
+struct Arguments {
+    /// Times each pair of small queries is graded
+    #[arg(long, default_value_t = 500)]
+    times: usize,
+    /// Times each pair of queries on 20,000 rows is graded
+    #[arg(long, default_value_t = 15)]
+    large_times: usize,
+}
+
+/// A handful of rows.
+const SMALL: &str = "
+    create table shop(id integer primary key, town text, opened text);
+    create table sale(id integer primary key, shop integer references shop, item text, price real, day text);
+    insert into shop values (1, 'Lund', '2019-03-01'), (2, 'Vaasa', '2021-07-15'), (3, 'Lund', '2022-01-09');
+    insert into sale values (1, 1, 'tea', 3.5, '2024-01-01'), (2, 1, 'jam', 5.25, '2024-01-02'), (3, 2, 'tea', 3.25, '2024-01-02'),
+        (4, 3, 'ink', 12.0, '2024-01-03'), (5, 2, 'pen', 1.75, '2024-01-03'), (6, 3, 'tea', 3.75, null);";
+
+const SMALL_PAIRS: &[(&str, &str)] = &[
+    ("select town, count(*) from shop group by 1", "select town, count(*) from shop group by town"),
+    (
+        "select item from sale where price = (select max(price) from sale)",
+        "select item from sale order by price desc limit 1",
+    ),
+    (
+        "select s.town, sum(price) from sale join shop s on s.id = shop group by s.town",
+        "select town, sum(price) from shop join sale on sale.shop = shop.id group by town",
+    ),
+    ("select distinct item from sale where item like 'T%'", "select distinct item from sale where item like 't%'"),
+    ("select count(day) from sale", "select count(*) from sale where day is not null"),
+];
+
+/// 20,000 rows.
+const LARGE: &str = "
+    create table reading(id integer primary key, station integer, kind text, value real);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+    insert into reading select i, i * 7919 % 500, char(97 + i % 11), (i * 104729 % 10007) / 8.0 from n;";
+
+const LARGE_PAIRS: &[(&str, &str)] = &[
+    (
+        "select station, avg(value), count(*) from reading group by 1",
+        "select station, avg(value), count(*) from reading group by station",
+    ),
+    ("select kind, max(value) from reading group by 1", "select kind, max(value) from reading group by kind"),
+    ("select id, station, value from reading where id > 0", "select id, station, value from reading"),
+];
+
+fn main() -> anyhow::Result<ExitCode> {
+    if let Some(code) = assay_node::sandboxes::answer_role() {
+        return Ok(code);
+    }
+    let arguments = Arguments::parse();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(&arguments))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
+    let node = Node::start(assay_tests::config(Path::new(""))?).await?;
+    compare(node.engine(), "small queries", SMALL, SMALL_PAIRS, arguments.times).await?;
+    compare(node.engine(), "queries on 20,000 rows", LARGE, LARGE_PAIRS, arguments.large_times).await?;
+    node.stop().await;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
+async fn compare(
+    engine: &Engine,
+    what: &str,
+    script: &str,
+    pairs: &[(&str, &str)],
+    times: usize,
+) -> anyhow::Result<()> {
+    let python = python(script, pairs, times)?;
+    // Tasks are prepared, and images reach the cells, before the clock starts.
+    grade(engine, script, pairs, 8, "warm").await?;
+    let before = (cpu_of_this(), cpu_of_children());
+    grade(engine, script, pairs, times, "run").await?;
+    let (here, cells) = (cpu_of_this().saturating_sub(before.0), cpu_of_children().saturating_sub(before.1));
+    let count = (times * pairs.len()) as f64;
+    let (here, cells) = (here.as_secs_f64() / count, cells.as_secs_f64() / count);
+    println!(
+        "{what}: python {:.1} us a pair, here {:.1} us ({:.1} in cells): {:.1} x",
+        1e6 * python,
+        1e6 * (here + cells),
+        1e6 * cells,
+        python / (here + cells)
+    );
+    Ok(())
+}
+
+async fn grade(engine: &Engine, script: &str, pairs: &[(&str, &str)], times: usize, name: &str) -> anyhow::Result<()> {
+    let mut items = Vec::with_capacity(times * pairs.len());
+    for (prediction, gold) in pairs {
+        let task = json!({"type": "sql", "dialect": "sqlite", "database": {"schema": script}, "gold": gold});
+        let task = Task::from_json(&task.to_string())?;
+        for number in 0..times {
+            let item = Item::text(&format!("```sql\n{prediction} -- {name} {number}\n```"));
+            items.push(BatchItem::new(item, task.clone()));
+        }
+    }
+    let reply = engine.grade(Batch::new(name, items), Mode::Whole).await?;
+    for result in reply.results() {
+        let right = matches!(&result.outcome, Outcome::Graded(grade) if grade.verdict.as_str() == "correct");
+        ensure!(right, "not right: {:?}", result.outcome);
+    }
+    Ok(())
+}
+
+/// Processor time of a pair in Python, in seconds.
+fn python(script: &str, pairs: &[(&str, &str)], times: usize) -> anyhow::Result<f64> {
+    let program = Path::new("tests/load/queries/sets.py");
+    let mut child = Command::new("python3")
+        .arg(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("`python3` is what grading is compared with")?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(json!({"script": script, "pairs": pairs, "times": times}).to_string().as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "`{}` ended with {}", program.display(), output.status);
+    let text = String::from_utf8(output.stdout)?;
+    text.trim().parse().context("a number of seconds")
+}

@@ -1,0 +1,60 @@
+//! What processes used: this one, its children, those that ended.
+
+use std::time::Duration;
+
+/// Processor time of this process, all threads.
+#[must_use]
+pub fn cpu_of_this() -> Duration {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanoseconds = threads.filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
+}
+
+/// Processor time of children that ended and were waited for.
+#[must_use]
+pub fn cpu_of_reaped() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and what stands before it are cut off.
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+    Duration::from_millis(10 * (ticks(13) + ticks(14)))
+}
+
+/// Processor time of running children: the cells.
+#[must_use]
+pub fn cpu_of_children() -> Duration {
+    let of = |id: &String| {
+        let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    };
+    // The file of a process counts its first thread; guests run on others.
+    let threads = |id: &String| {
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let files = tasks.map(|task| format!("{id}/task/{}", task.file_name().display()));
+        files.filter_map(|task| of(&task)).sum::<Duration>()
+    };
+    children().iter().map(threads).sum()
+}
+
+/// Memory that a running child has to itself, in KiB.
+#[must_use]
+pub fn private_kib_of_a_child() -> u64 {
+    let private = |id: &String| {
+        let text = std::fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
+        let lines = text.lines().filter(|line| line.starts_with("Private_"));
+        let kib = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        Some(kib.sum())
+    };
+    children().iter().find_map(private).unwrap_or_default()
+}
+
+fn children() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
