@@ -31,6 +31,7 @@ static PANICKING: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: false,
+    at_once: 1,
     work_unit: "panics",
 };
 

@@ -58,7 +58,7 @@ enum NoProgram {
 }
 
 impl Prepared for PreparedCode {
-    fn grade<'a>(&'a self, items: &'a [Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = Vec::with_capacity(items.len());
             for item in items {

@@ -80,8 +80,9 @@ impl From<Unprepared> for Outcome {
 pub trait Prepared: Send + Sync {
     /// Grades `items`, giving one outcome an item in their order.
     ///
-    /// In the `Cpu` lane the future never waits and `items` is one item, so that a panic costs that item alone.
-    fn grade<'a>(&'a self, items: &'a [Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>>;
+    /// There are at most [`Spec::at_once`] of them. In the `Cpu` lane the future never waits and `items` is one item. Items of a
+    /// call that panics are asked again one by one, so that a panic costs its own item alone.
+    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>>;
 
     /// Bytes it keeps in memory, roughly: the bound of the cache of prepared tasks counts them.
     fn bytes(&self) -> usize;
@@ -97,7 +98,7 @@ pub trait PureGrader: Send + Sync {
 }
 
 impl<G: PureGrader> Prepared for G {
-    fn grade<'a>(&'a self, items: &'a [Item], _cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], _cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(std::future::ready(items.iter().map(|item| self.grade_one(item)).collect()))
     }
 

@@ -63,6 +63,8 @@ pub struct Spec {
     pub deterministic: bool,
     /// Whether verdicts depend on the prompt or on facts beyond `think_open`, so that the cache must tell them apart.
     pub reads_context: bool,
+    /// Most items of one task that it is asked about at once: 1 where nothing is gained by more.
+    pub at_once: usize,
     /// Unit of `work`, as a plural noun.
     pub work_unit: &'static str,
 }

@@ -27,5 +27,6 @@ pub static SPEC: Spec = Spec {
     measures: &[],
     deterministic: true,
     reads_context: false,
+    at_once: 1,
     work_unit: "algebra steps",
 };

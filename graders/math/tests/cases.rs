@@ -29,7 +29,8 @@ fn verdict(case: &Case) -> String {
         Ok(prepared) => prepared,
         Err(unprepared) => return Outcome::from(unprepared).word().to_owned(),
     };
-    let items = [Item::text(&case.completion)];
+    let item = Item::text(&case.completion);
+    let items = [&item];
     let context = GradeContext::default();
     let mut graded = prepared.grade(&items, &context);
     let Poll::Ready(outcomes) = Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop())) else {

@@ -1,6 +1,7 @@
-//! One completion: its statement found, run on every database, and what it gave compared.
+//! Completions: their statements found, run on every database, and what they gave compared.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assay_cell::query::End;
 use assay_core::extraction::reasoning;
@@ -13,7 +14,7 @@ use tokio::sync::OnceCell;
 use crate::compare::{Difference, Rule, compare};
 use crate::extract::{Found, extract};
 use crate::partial::Parts;
-use crate::queries::{Attempt, Queries, Query};
+use crate::queries::{Attempt, Queries, Terms};
 use crate::ready::{Ready, Stage, how, prepare};
 use crate::task::{Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
@@ -27,28 +28,28 @@ pub(crate) struct PreparedSql {
     ready: OnceCell<Result<Ready, Fault>>,
 }
 
-/// What became of a statement over all databases.
-struct Judged {
-    verdict: Verdict,
-    /// How it ended where that was decided.
-    end: End,
-    /// Where that was: 0 is the base.
-    database: usize,
-    difference: Option<(Difference, usize)>,
+/// A statement on its way through the databases.
+struct Trial {
+    found: Found,
+    /// Golds that gave the same so far.
+    agreeing: Vec<usize>,
     /// One for each database it was run on.
     attempts: Vec<Attempt>,
-    deterministic: bool,
+    /// Why it is wrong, once it is.
+    wrong: Option<Wrong>,
+}
+
+/// Where a statement was found wrong: how it ended on the last database it was run on, and what is different from a gold there.
+struct Wrong {
+    end: End,
+    difference: Option<(Difference, usize)>,
 }
 
 impl Prepared for PreparedSql {
-    fn grade<'a>(&'a self, items: &'a [Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(async move {
-            let mut outcomes = Vec::with_capacity(items.len());
-            for item in items {
-                outcomes.push(self.grade_one(item, cx).await.unwrap_or_else(at_fault));
-            }
-            outcomes
-        })
+    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(
+            async move { self.grade_all(items, cx).await.unwrap_or_else(|fault| vec![at_fault(&fault); items.len()]) },
+        )
     }
 
     fn bytes(&self) -> usize {
@@ -61,15 +62,58 @@ impl PreparedSql {
         Self { task, seed, queries, ready: OnceCell::new() }
     }
 
-    async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Result<Outcome, Fault> {
+    /// All statements on the base, then those that are right there on the other databases.
+    async fn grade_all(&self, items: &[&Item], cx: &GradeContext) -> Result<Vec<Outcome>, Fault> {
         let ready = self.ready().await?;
-        let text = item.completion.text();
-        let visible = reasoning::visible_text(&text, item.meta.think_open);
-        let Some(found) = extract(&visible) else {
-            return Ok(Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)));
-        };
-        let judged = self.judge(ready, &found.text, cx).await?;
-        Ok(self.graded(ready, &found, &judged))
+        let golds: Vec<usize> = (0..self.task.golds.len()).collect();
+        let mut trials: Vec<Option<Trial>> = items
+            .iter()
+            .map(|item| {
+                let text = item.completion.text();
+                let found = extract(&reasoning::visible_text(&text, item.meta.think_open))?;
+                Some(Trial { found, agreeing: golds.clone(), attempts: Vec::new(), wrong: None })
+            })
+            .collect();
+        let (base, others) = ready.stages.split_at(1.min(ready.stages.len()));
+        for stages in [base, others].into_iter().filter(|stages| !stages.is_empty()) {
+            if cx.cancel.is_cancelled() {
+                return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
+            }
+            let mut open: Vec<&mut Trial> = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none()).collect();
+            let statements: Vec<&str> = open.iter().map(|trial| trial.found.text.as_str()).collect();
+            let terms = Terms { limits: self.task.limits, reverse: false };
+            let on: Vec<_> = stages.iter().map(|stage| (&stage.database, stage.steps)).collect();
+            let answered = self.queries.run(&statements, terms, &on).await?;
+            for (trial, attempts) in open.iter_mut().zip(answered) {
+                self.judge(trial, stages, attempts);
+            }
+        }
+        Ok(trials.iter().map(|trial| self.graded(ready, trial.as_ref())).collect())
+    }
+
+    /// Compares what a statement gave on some databases with what the golds give there.
+    fn judge(&self, trial: &mut Trial, stages: &[Stage], attempts: Vec<Attempt>) {
+        let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
+        for (stage, attempt) in stages.iter().zip(attempts) {
+            let ran = Arc::clone(&attempt.ran);
+            trial.attempts.push(attempt);
+            if ran.end != End::Rows {
+                trial.wrong = Some(Wrong { end: ran.end.clone(), difference: None });
+                return;
+            }
+            let mut first = None;
+            trial.agreeing.retain(|gold| match compare(&stage.golds[*gold].sheet, &ran.rows, rule) {
+                Ok(()) => true,
+                Err(difference) => {
+                    first.get_or_insert((difference, *gold));
+                    false
+                }
+            });
+            if trial.agreeing.is_empty() {
+                trial.wrong = Some(Wrong { end: End::Rows, difference: first });
+                return;
+            }
+        }
     }
 
     /// The databases and golds, or why there are none. A fault of ours is not kept.
@@ -83,115 +127,63 @@ impl PreparedSql {
         prepared.await?.as_ref().map_err(Clone::clone)
     }
 
-    /// Runs a statement: on the base, and on the others while some gold agrees.
-    async fn judge(&self, ready: &Ready, sql: &str, cx: &GradeContext) -> Result<Judged, Fault> {
-        let query = Query { sql, limits: self.task.limits, reverse: false };
-        let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
-        let mut agreeing: Vec<usize> = (0..self.task.golds.len()).collect();
-        let mut attempts: Vec<Attempt> = Vec::with_capacity(ready.stages.len());
-        let rest = 1.min(ready.stages.len())..ready.stages.len();
-        for stages in [0..rest.start, rest] {
-            if cx.cancel.is_cancelled() {
-                return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
-            }
-            let on: Vec<_> = ready.stages[stages].iter().map(|stage| (&stage.database, stage.steps)).collect();
-            if on.is_empty() {
-                continue;
-            }
-            for attempt in self.queries.run(query, &on).await? {
-                let database = attempts.len();
-                attempts.push(attempt.clone());
-                let mut judged = Judged {
-                    verdict: Verdict::WRONG_ANSWER,
-                    end: attempt.ran.end.clone(),
-                    database,
-                    difference: None,
-                    attempts: Vec::new(),
-                    deterministic: attempt.deterministic,
-                };
-                if attempt.ran.end != End::Rows {
-                    judged.verdict = verdict_of(&attempt.ran.end);
-                    return Ok(Judged { attempts, ..judged });
-                }
-                let stage: &Stage = &ready.stages[database];
-                let mut first = None;
-                agreeing.retain(|gold| match compare(&stage.golds[*gold].sheet, &attempt.ran.rows, rule) {
-                    Ok(()) => true,
-                    Err(difference) => {
-                        first.get_or_insert((difference, *gold));
-                        false
-                    }
-                });
-                if agreeing.is_empty() {
-                    return Ok(Judged { attempts, difference: first, ..judged });
-                }
-            }
-        }
-        Ok(Judged {
-            verdict: Verdict::CORRECT,
-            end: End::Rows,
-            database: 0,
-            difference: None,
-            deterministic: attempts.iter().all(|attempt| attempt.deterministic),
-            attempts,
-        })
-    }
-
-    fn graded(&self, ready: &Ready, found: &Found, judged: &Judged) -> Outcome {
-        let mut evidence = evidence::of_statement(found)
+    fn graded(&self, ready: &Ready, trial: Option<&Trial>) -> Outcome {
+        let Some(trial) = trial else { return Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)) };
+        let mut evidence = evidence::of_statement(&trial.found)
             .value("databases", ready.stages.len())
             .text("base", &ready.stages[0].database.name());
-        if judged.verdict != Verdict::CORRECT {
-            evidence = self.with_reason(evidence, ready, judged);
-        }
-        let (mut verdict, mut score) = (judged.verdict, Score::ZERO);
-        if verdict == Verdict::CORRECT {
-            score = Score::ONE;
-        } else if let Some(weights) = self.task.partial {
-            let parts = Parts::of(&found.text, &judged.end, &self.task.golds, &ready.tables, self.task.dialect);
-            score = Score::new(parts.score(weights)).unwrap_or(Score::ZERO);
-            let Parts { syntax, executes, schema, tokens } = parts;
-            evidence = evidence
-                .value("parts", json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens}));
-            if score > Score::ZERO {
-                evidence = evidence.text("reason", verdict.as_str());
-                verdict = Verdict::PARTIAL;
+        let (mut verdict, mut score) = (Verdict::CORRECT, Score::ONE);
+        if let Some(wrong) = &trial.wrong {
+            (verdict, score) = (verdict_of(&wrong.end), Score::ZERO);
+            evidence = self.with_reason(evidence, ready, trial, wrong);
+            if let Some(weights) = self.task.partial {
+                let parts =
+                    Parts::of(&trial.found.text, &wrong.end, &self.task.golds, &ready.tables, self.task.dialect);
+                let Parts { syntax, executes, schema, tokens } = parts;
+                let told = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
+                evidence = evidence.value("parts", told);
+                score = Score::new(parts.score(weights)).unwrap_or(Score::ZERO);
+                if score > Score::ZERO {
+                    evidence = evidence.text("reason", verdict.as_str());
+                    verdict = Verdict::PARTIAL;
+                }
             }
         }
-        let steps: u64 = judged.attempts.iter().fold(0, |sum, attempt| sum.saturating_add(attempt.ran.steps));
+        let steps = trial.attempts.iter().fold(0u64, |sum, attempt| sum.saturating_add(attempt.ran.steps));
         let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(steps);
-        grade.deterministic = judged.deterministic;
-        grade.measures = self.measures(ready, judged, verdict);
+        grade.deterministic = trial.attempts.iter().all(|attempt| attempt.deterministic);
+        grade.measures = self.measures(ready, trial);
         Outcome::Graded(grade)
     }
 
-    fn with_reason(&self, evidence: Evidence, ready: &Ready, judged: &Judged) -> Evidence {
-        let mut evidence = evidence.value("database", judged.database);
-        if judged.end != End::Rows {
-            evidence = evidence.text("message", &how(&judged.end));
+    fn with_reason(&self, evidence: Evidence, ready: &Ready, trial: &Trial, wrong: &Wrong) -> Evidence {
+        let database = trial.attempts.len().saturating_sub(1);
+        let evidence = evidence.value("database", database);
+        if wrong.end != End::Rows {
+            return evidence.text("message", &how(&wrong.end));
         }
-        let attempt = judged.attempts.get(judged.database);
-        if let (Some((difference, gold)), Some(attempt)) = (&judged.difference, attempt) {
-            let sheet = &ready.stages[judged.database].golds[*gold].sheet;
-            let told = evidence::of_difference(difference, sheet, &attempt.ran.rows);
-            evidence = evidence.value("difference", told).value("gold", self.task.golds[*gold].as_str());
-        }
-        evidence
+        let (Some((difference, gold)), Some(attempt)) = (&wrong.difference, trial.attempts.last()) else {
+            return evidence;
+        };
+        let sheet = &ready.stages[database].golds[*gold].sheet;
+        let told = evidence::of_difference(difference, sheet, &attempt.ran.rows);
+        evidence.value("difference", told).text("gold", &self.task.golds[*gold])
     }
 
-    fn measures(&self, ready: &Ready, judged: &Judged, verdict: Verdict) -> BTreeMap<&'static str, Measure> {
-        let Some(base) = judged.attempts.first().map(|attempt| &attempt.ran) else { return BTreeMap::new() };
+    fn measures(&self, ready: &Ready, trial: &Trial) -> BTreeMap<&'static str, Measure> {
+        let Some(base) = trial.attempts.first().map(|attempt| &attempt.ran) else { return BTreeMap::new() };
         let gold = ready.stages[0].golds.iter().map(|gold| gold.steps).min().unwrap_or_default();
         // Servers count no steps.
         let counts = self.task.dialect == Dialect::Sqlite;
-        let ratio = (base.end == End::Rows && counts).then(|| efficiency::ratio(gold, base.steps));
-        let is_correct = verdict == Verdict::CORRECT;
+        let gives_rows = base.end == End::Rows;
+        let ratio = (gives_rows && counts).then(|| efficiency::ratio(gold, base.steps));
+        let is_right = trial.wrong.is_none();
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
             ("steps", counts.then_some(base.steps as f64)),
-            ("rows", (base.end == End::Rows).then_some(base.rows.len() as f64)),
-            ("efficiency", ratio.filter(|_| is_correct)),
-            ("r_ves", ratio.map(|ratio| if is_correct { efficiency::bucket(ratio) } else { 0.0 })),
+            ("rows", gives_rows.then_some(base.rows.len() as f64)),
+            ("efficiency", ratio.filter(|_| is_right)),
+            ("r_ves", counts.then(|| ratio.filter(|_| is_right).map_or(0.0, efficiency::bucket))),
         ];
         numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?))).collect()
     }
@@ -213,6 +205,7 @@ fn verdict_of(end: &End) -> Verdict {
 }
 
 /// A fault of the task, or of ours.
-fn at_fault(fault: Fault) -> Outcome {
+fn at_fault(fault: &Fault) -> Outcome {
+    let fault = fault.clone();
     if fault.code == ErrorCode::TaskAtFault { Outcome::Ungradable(fault) } else { Outcome::Failed(fault) }
 }

@@ -4,7 +4,7 @@ use assay_cell::query::{End, Ran, Rows, Table, Value};
 use assay_core::{ErrorCode, Fault};
 
 use crate::compare::{Rule, Sheet, compare};
-use crate::queries::{Attempt, Database, Queries, Query, Unbuilt};
+use crate::queries::{Attempt, Database, Queries, Terms, Unbuilt};
 use crate::statement::{self, Ordering};
 use crate::task::{Columns, Order, SqlTask, Variants};
 use crate::variants;
@@ -163,9 +163,13 @@ async fn generated(
 async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str) -> Result<Gold, Unfit> {
     let steps = GOLD_STEPS.max(task.work.unwrap_or_default());
     let run = |sql: String, reverse: bool| async move {
-        let query = Query { sql: &sql, limits: task.limits, reverse };
-        let attempts = queries.run(query, &[(database, steps)]).await?;
-        attempts.into_iter().next().ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
+        let terms = Terms { limits: task.limits, reverse };
+        let attempts = queries.run(&[sql.as_str()], terms, &[(database, steps)]).await?;
+        attempts
+            .into_iter()
+            .flatten()
+            .next()
+            .ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
     };
     let forwards = complete(&run(sql.to_owned(), false).await?)?;
     let backwards = complete(&run(sql.to_owned(), true).await?)?;

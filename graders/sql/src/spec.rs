@@ -71,5 +71,6 @@ pub static SPEC: Spec = Spec {
     ],
     deterministic: true,
     reads_context: false,
+    at_once: 16,
     work_unit: "steps, over all databases",
 };

@@ -9,8 +9,8 @@ use serde_bytes::ByteBuf;
 
 use crate::Words;
 
-/// Steps the scripts of a database may take: tens of seconds.
-pub const BUILD_STEPS: u64 = 1_000_000_000;
+/// Steps the scripts of a database may take: some seconds, or millions of rows.
+pub const BUILD_STEPS: u64 = 300_000_000;
 
 /// Longest image, in bytes.
 pub const MAX_IMAGE: usize = 128 << 20;
@@ -25,7 +25,7 @@ pub enum Request {
     Build(Build),
     /// Tells tables, keys and some rows of an image.
     Describe(Image),
-    /// Runs one statement, on each of several images.
+    /// Runs statements, each on several images.
     Run(Run),
 }
 
@@ -65,14 +65,14 @@ pub struct Image {
     pub bytes: Option<ByteBuf>,
 }
 
-/// One statement to run.
+/// Statements to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The statement.
-    pub sql: String,
-    /// Databases it is run on, in order, each with the steps it may take there.
+    /// The statements. None sees anything of another.
+    pub statements: Vec<String>,
+    /// Databases each is run on, in order, each with the steps it may take there.
     pub on: Vec<(Image, u64)>,
-    /// What it may use on each.
+    /// What a statement may use on each.
     pub limits: Limits,
     /// Whether scans without an order of their own run backwards, to see whether the result depends on it.
     pub reverse: bool,
@@ -96,8 +96,9 @@ pub enum Reply {
     Built(Result<ByteBuf, String>),
     /// To [`Request::Describe`].
     Described(Vec<Table>),
-    /// To [`Request::Run`]: one for each image.
-    Ran(Vec<Ran>),
+    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. Statements at the end are
+    /// left out when what the others gave is much; they are to be asked again.
+    Ran(Vec<Vec<Ran>>),
     /// The cell does not have an image; to be asked again with the bytes.
     Missing,
     /// The cell cannot do it: an image is no database. Not the statement's fault.

@@ -1,7 +1,7 @@
 //! Requests about databases, answered: build, describe, run.
 
 use assay_cell::Handler;
-use assay_cell::query::{Image, Reply, Request, Run};
+use assay_cell::query::{End, Image, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 use crate::build::build;
@@ -9,6 +9,9 @@ use crate::connection::Opened;
 use crate::describe::describe;
 use crate::functions::Originals;
 use crate::run::run;
+
+/// Bytes of rows in an answer from which on no other statement is answered with it.
+const MUCH: usize = 64 << 20;
 
 /// Bytes of images that are kept open.
 const KEPT: usize = 256 << 20;
@@ -43,20 +46,35 @@ impl Databases {
     }
 
     fn run(&mut self, wanted: &Run) -> Reply {
-        let mut ran = Vec::with_capacity(wanted.on.len());
-        for (image, steps) in &wanted.on {
-            match self.open(image) {
-                Ok(Some(opened)) => ran.push(run(opened, &wanted.sql, *steps, wanted.limits, wanted.reverse)),
-                Ok(None) => return Reply::Missing,
-                Err(error) => return unable(&error),
+        let mut all = Vec::with_capacity(wanted.statements.len());
+        let mut bytes = 0;
+        for sql in &wanted.statements {
+            let mut runs = Vec::with_capacity(wanted.on.len());
+            for (image, steps) in &wanted.on {
+                let ran = match self.open(image) {
+                    Ok(Some(opened)) => run(opened, sql, *steps, wanted.limits, wanted.reverse),
+                    Ok(None) => return Reply::Missing,
+                    Err(error) => return unable(&error),
+                };
+                let ended = ran.end != End::Rows;
+                bytes += ran.rows.bytes();
+                runs.push(ran);
+                if ended {
+                    break;
+                }
             }
+            // The first is always answered, so that whoever asks for the others comes to an end.
+            if bytes > MUCH && !all.is_empty() {
+                break;
+            }
+            all.push(runs);
         }
-        Reply::Ran(ran)
+        Reply::Ran(all)
     }
 
     /// An image, opened; `None` for one that is not here.
     fn open(&mut self, image: &Image) -> Result<Option<&Opened>, rusqlite::Error> {
-        let at = self.opened.iter().position(|(hash, _)| *hash == image.hash);
+        let at = self.opened.iter().rposition(|(hash, _)| *hash == image.hash);
         let entry = match (at, &image.bytes) {
             (Some(at), _) => self.opened.remove(at),
             (None, Some(bytes)) => {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap is a failing test")]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, TableRows, Value};
 use assay_sqlbox::Databases;
 use serde_bytes::ByteBuf;
@@ -11,16 +13,333 @@ const SCHEMA: &str = "create table t(a integer primary key, b text, c real);
     create table n(n integer);
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
-fn build(databases: &mut Databases, build: Build) -> ByteBuf {
+const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 256 << 20 };
+
+/// A cell answers one request at a time, and memory is limited for the whole process: so do these tests.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Asked {
+    databases: Databases,
+    image: ByteBuf,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Asked {
+    fn of(script: &str) -> Self {
+        let turn = alone();
+        let mut databases = Databases::new().unwrap();
+        let image = built(&mut databases, Build { scripts: vec![script.to_owned()], ..Build::default() });
+        Self { databases, image, _turn: turn }
+    }
+
+    fn run(&mut self, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
+        let image = Image { hash: [1; 32], bytes: Some(self.image.clone()) };
+        let run = Run { statements: vec![sql.to_owned()], on: vec![(image, steps)], limits, reverse };
+        match self.databases.reply(&Request::Run(run)) {
+            Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
+            other => panic!("not run: {other:?}"),
+        }
+    }
+
+    fn ask(&mut self, sql: &str) -> Ran {
+        self.run(sql, 2_000_000, LIMITS, false)
+    }
+
+    fn one(&mut self, expression: &str) -> String {
+        let ran = self.ask(&format!("select {expression}"));
+        assert_eq!(ran.end, End::Rows, "{expression}");
+        ran.rows.cells().next().unwrap().to_string()
+    }
+}
+
+fn reply(databases: &mut Databases, build: Build) -> Result<ByteBuf, String> {
     match databases.reply(&Request::Build(build)) {
-        Reply::Built(built) => built.unwrap(),
+        Reply::Built(built) => built,
         other => panic!("not built: {other:?}"),
     }
 }
 
+fn built(databases: &mut Databases, build: Build) -> ByteBuf {
+    reply(databases, build).unwrap()
+}
+
 #[test]
-fn a_script_makes_an_image() {
+fn queries_give_their_rows() {
+    let mut asked = Asked::of(SCHEMA);
+    let ran = asked.ask("select a, b, c as see from t -- all\n order by a;; -- end");
+    assert_eq!((ran.end, ran.columns.join(" ").as_str()), (End::Rows, "a b see"));
+    let rows: Vec<_> = ran.rows.rows().collect();
+    assert_eq!(rows[0], [Value::Integer(1), Value::Text(b"x"), Value::Real(1.5)]);
+    assert_eq!(rows[2], [Value::Integer(3), Value::Null, Value::Null]);
+    assert!(ran.steps > 10 && ran.steps < 200, "{}", ran.steps);
+    for query in ["values (1), (2)", "with x(y) as (select 7) select y from x", "select * from json_each('[1,2]')"] {
+        assert_eq!(asked.ask(query).end, End::Rows, "{query}");
+    }
+}
+
+#[test]
+fn only_one_query_is_run() {
+    let mut asked = Asked::of(SCHEMA);
+    let nothing = ["", " ; ", "-- select 1", "/* open", "\u{feff}"];
+    nothing.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::Nothing, "{text:?}"));
+    let several = ["select 1; select 2", "select 1; drop table t", "select 1; and more"];
+    several.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::Several, "{text}"));
+    let no_query =
+        ["explain select 1", "explain query plan select * from t", "vacuum", "vacuum into '/tmp/x'", "reindex"];
+    no_query.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::NotAQuery, "{text}"));
+    let syntax = ["selec 1", "select 'open", "select (1", "select 1\0; drop table t", "I cannot say."];
+    for text in syntax {
+        let end = asked.ask(text).end;
+        assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
+    }
+    let errors =
+        ["select absent from t", "select * from nowhere", "select abs(-9223372036854775808)", "select edit(1)"];
+    errors.iter().for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
+}
+
+#[test]
+fn nothing_is_written_or_reached() {
+    let mut asked = Asked::of(SCHEMA);
+    let denied = [
+        "insert into t values (4, '', 0)",
+        "insert into t(a) values (4) returning a",
+        "update t set a = 5",
+        "delete from t",
+        "replace into t(a) values (1)",
+        "create table z(x)",
+        "create temp table z as select * from t",
+        "create view v as select 1",
+        "create temp trigger r before insert on t begin select 1; end",
+        "create virtual table f using fts5(a)",
+        "drop table t",
+        "alter table t rename to u",
+        "analyze",
+        "attach '/tmp/x' as x",
+        "attach ':memory:' as x",
+        "detach main",
+        "begin",
+        "commit",
+        "savepoint s",
+        "pragma writable_schema=on",
+        "pragma table_info(t)",
+        "pragma case_sensitive_like=on",
+        "select * from pragma_table_info('t')",
+        "select * from pragma_database_list",
+        "select load_extension('/tmp/x.so')",
+        "select fts3_tokenizer('simple')",
+        "select json_patch('{}', '{}')",
+        "select sqlite_version()",
+        "with d as (select 1) delete from t",
+    ];
+    for text in denied {
+        let end = asked.ask(text).end;
+        assert!(matches!(end, End::Denied(_)), "{text}: {end:?}");
+    }
+    for absent in ["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select * from fsdir('/')"] {
+        let end = asked.ask(absent).end;
+        assert!(matches!(end, End::Error(_) | End::Denied(_)), "{absent}: {end:?}");
+    }
+    assert_eq!(asked.one("(select count(*) from t) || (select count(*) from sqlite_schema)"), "'32'");
+}
+
+#[test]
+fn what_one_statement_does_the_next_does_not_see() {
+    let mut asked = Asked::of(SCHEMA);
+    let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() from t order by 1";
+    let first = asked.ask(query);
+    for other in
+        ["select random() from n", "pragma case_sensitive_like=on", "insert into t(a) values (9)", "select 1/0"]
+    {
+        asked.ask(other);
+        assert_eq!(asked.ask(query), first, "after `{other}`");
+    }
+    let endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
+    assert_eq!(asked.ask(endless).end, End::OutOfSteps);
+    assert_eq!(asked.ask(query), first);
+    let heavy = "select json_group_array(hex(zeroblob(5000))) from n a, n b";
+    assert_eq!(asked.run(heavy, 2_000_000, Limits { memory_bytes: 4 << 20, ..LIMITS }, false).end, End::OutOfMemory);
+    assert_eq!(asked.ask(query), first);
+}
+
+#[test]
+fn time_stands_still() {
+    let mut asked = Asked::of(SCHEMA);
+    assert_eq!(asked.one("datetime('now')"), "'2026-01-01 00:00:00'");
+    assert_eq!(
+        asked.one("current_timestamp || current_date || current_time"),
+        "'2026-01-01 00:00:002026-01-0100:00:00'"
+    );
+    assert_eq!(asked.one("datetime('now', 'localtime')"), "'2026-01-01 00:00:00'");
+    assert_eq!(asked.one("unixepoch() - unixepoch('2026-01-01')"), "0");
+}
+
+#[test]
+fn limits_hold() {
+    let mut asked = Asked::of(SCHEMA);
+    let small = Limits { rows: 10, bytes: 500, memory_bytes: 8 << 20 };
+    let of = |asked: &mut Asked, sql: &str| asked.run(sql, 100_000, small, false).end;
+    assert_eq!(of(&mut asked, "select n from n limit 10"), End::Rows);
+    assert_eq!(of(&mut asked, "select n from n limit 11"), End::TooManyRows);
+    assert_eq!(of(&mut asked, "select hex(zeroblob(300))"), End::TooManyRows);
+    assert_eq!(of(&mut asked, "select count(*) from n a, n b, n c"), End::OutOfSteps);
+    assert_eq!(of(&mut asked, "select length(zeroblob(200000))"), End::TooLong);
+    assert_eq!(of(&mut asked, "select printf('%.*c', 1000000000, 'x')"), End::TooLong);
+    assert_eq!(of(&mut asked, "select printf('%1000000000d', 1)"), End::TooLong);
+    assert_eq!(of(&mut asked, "select replace(hex(zeroblob(20000)), '0', hex(zeroblob(20000)))"), End::TooLong);
+    assert_eq!(of(&mut asked, &format!("select '{}'", "x".repeat(100_000))), End::TooLong);
+    let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
+    assert!(matches!(end, End::Error(_)), "{end:?}");
+}
+
+#[test]
+fn slow_functions_are_charged() {
+    let mut asked = Asked::of(SCHEMA);
+    let slow = [
+        "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1' || n)) from n",
+        "select count(replace(hex(zeroblob(40000)), hex(zeroblob(20000)) || '1', n)) from n",
+        "select count(*) from n where hex(zeroblob(40000)) like '%0%0%0%0%0%0%0%0%0%0%1' || n",
+        "select count(*) from n where hex(zeroblob(40000)) glob '*0*0*0*0*0*0*0*0*0*0*1' || n",
+        "select count(trim(hex(zeroblob(40000)) || n, hex(zeroblob(40000)))) from n",
+    ];
+    for sql in slow {
+        assert_eq!(asked.run(sql, 100_000, LIMITS, false).end, End::OutOfSteps, "{sql}");
+    }
+}
+
+#[test]
+fn functions_written_anew_do_as_the_old_ones() {
+    let mut asked = Asked::of(SCHEMA);
+    let expected = [
+        ("instr('añb', 'b')", "3"),
+        ("instr('abc', '')", "1"),
+        ("instr(x'616263', x'63')", "3"),
+        ("instr(1.5, '.')", "2"),
+        ("instr(null, 'a')", "NULL"),
+        ("replace('aaa', 'a', 'ba')", "'bababa'"),
+        ("replace(121, 2, 3)", "'131'"),
+        ("replace('abc', '', 'x')", "'abc'"),
+        ("replace('abc', 'b', null)", "NULL"),
+        ("'ABC' like 'a_c'", "1"),
+        ("'É' like 'é'", "0"),
+        ("'a%c' like 'a\\%c' escape '\\'", "1"),
+        ("'abc' like 'a\\%c' escape '\\'", "0"),
+        ("'abc' like 'abc\\' escape '\\'", "0"),
+        ("'' like '%'", "1"),
+        ("'a' like ''", "0"),
+        ("10 like '1%'", "1"),
+        ("0.1 like '0.1'", "1"),
+        ("null like 'a'", "NULL"),
+        ("'aXbXc' like '%x%c'", "1"),
+        ("'ABC' glob 'a*'", "0"),
+        ("'abc' glob '[a-b]?[^d]'", "1"),
+        ("'a]c' glob 'a[]]c'", "1"),
+        ("'a-c' glob 'a[b-]c'", "1"),
+        ("'a[' glob 'a['", "0"),
+        ("trim('  a b ')", "'a b'"),
+        ("ltrim('xxaxx', 'x')", "'axx'"),
+        ("rtrim('xyaxy', 'yx')", "'xya'"),
+        ("trim(null)", "NULL"),
+        ("printf('%05.1f|%-4d|%s|%%|%,d', 2.26, 7, 'é', 1234567)", "'002.3|7   |é|%|1,234,567'"),
+        ("printf('%*d', 6, 42)", "'    42'"),
+        ("format('%.3e', 12345.678)", "'1.235e+04'"),
+        ("printf(null)", "NULL"),
+        ("round(sqrt(16.0), 1)", "4.0"),
+        ("power(2, 10)", "1024.0"),
+        ("\"not a column\"", "'not a column'"),
+        ("concat('a', null, 1)", "'a1'"),
+    ];
+    for (expression, value) in expected {
+        assert_eq!(asked.one(expression), value, "{expression}");
+    }
+    let error = asked.ask("select 'a' like 'b' escape 'cd'").end;
+    assert!(matches!(&error, End::Error(message) if message.contains("ESCAPE")), "{error:?}");
+}
+
+#[test]
+fn rows_come_backwards_where_the_order_is_left_open() {
+    let mut asked = Asked::of(SCHEMA);
+    let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
+    assert_eq!(first(asked.run("select a from t", 10_000, LIMITS, true)), "3");
+    assert_eq!(first(asked.run("select a from t", 10_000, LIMITS, false)), "1");
+    assert_eq!(first(asked.run("select a from t order by a", 10_000, LIMITS, true)), "1");
+}
+
+#[test]
+fn scripts_make_databases_and_nothing_else() {
+    let _turn = alone();
     let mut databases = Databases::new().unwrap();
-    let image = build(&mut databases, Build { scripts: vec![SCHEMA.to_owned()], ..Build::default() });
-    assert!(image.starts_with(b"SQLite format 3"));
+    let mut of = |script: &str| reply(&mut databases, Build { scripts: vec![script.to_owned()], ..Build::default() });
+    let dump = "pragma foreign_keys=off; begin transaction; create table a(x references b); insert into a values (7);
+        create table b(y integer primary key autoincrement); insert into b(y) values (7); create view v as select 1;
+        create index i on a(x); create trigger r after insert on a begin delete from b; end; commit;";
+    assert!(of(dump).is_ok());
+    assert!(of("begin; create table a(x)").is_ok());
+    let refused = |result: Result<ByteBuf, String>, part: &str| {
+        let message = result.unwrap_err();
+        assert!(message.contains(part), "{message}");
+    };
+    refused(of("create table a(x); insert into b values (1)"), "no such table: b");
+    refused(of("create table a(x"), "incomplete input");
+    refused(of("attach '/tmp/x' as x"), "attaching a database");
+    refused(of("create virtual table f using fts5(a)"), "a virtual table");
+    refused(of("with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"), "steps");
+    let image = Some(ByteBuf::from(b"not a database at all".to_vec()));
+    refused(reply(&mut databases, Build { image, ..Build::default() }), "no SQLite database");
+}
+
+#[test]
+fn other_rows_keep_the_schema() {
+    let mut asked = Asked::of(
+        "create table p(id integer primary key, name text not null unique); insert into p values (1, 'a');
+         create table c(p references p, n check (n > 0)); create view v as select count(*) k from p;
+         create trigger r after insert on p begin insert into c values (new.id, 1); end;",
+    );
+    let mut parents = Rows::new(2);
+    parents.push([Value::Integer(5), Value::Text(b"x")]);
+    parents.push([Value::Integer(6), Value::Text(b"x")]);
+    let mut children = Rows::new(2);
+    children.push([Value::Integer(5), Value::Integer(2)]);
+    children.push([Value::Integer(5), Value::Integer(-2)]);
+    let rows = |table: &str, columns: [&str; 2], rows: Rows| TableRows {
+        table: table.to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    };
+    let rows = vec![rows("p", ["id", "name"], parents), rows("c", ["p", "n"], children)];
+    let build = Build { image: Some(asked.image.clone()), scripts: Vec::new(), rows: Some(rows) };
+    asked.image = built(&mut asked.databases, build);
+    assert_eq!(asked.one("(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"), "'511'");
+}
+
+#[test]
+fn an_image_is_described() {
+    let mut asked = Asked::of(
+        "create table p(id integer primary key, name text not null unique, note text); insert into p values (1, 'a', null);
+         create table c(a, b, p references p(id), foreign key (a, b) references q, unique (b, a)); create table q(x, y, primary key (x, y));",
+    );
+    let image = Image { hash: [0; 32], bytes: Some(asked.image.clone()) };
+    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else { panic!("not described") };
+    let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["p", "c", "q"]);
+    assert_eq!((tables[0].keys.clone(), tables[0].has_primary_key), (vec![vec![0], vec![1]], true));
+    assert!(tables[0].columns[1].not_null && tables[0].columns[2].has_null);
+    assert_eq!((tables[1].keys.clone(), tables[1].has_primary_key), (vec![vec![1, 0]], false));
+    let keys: Vec<_> = tables[1].foreign_keys.iter().map(|key| (key.columns.clone(), key.table.as_str())).collect();
+    assert!(keys.contains(&(vec![0, 1], "q")) && keys.contains(&(vec![2], "p")), "{keys:?}");
+    assert_eq!((tables[0].count, tables[0].sample.len()), (1, 1));
+}
+
+#[test]
+fn an_image_is_kept_until_others_need_the_room() {
+    let mut asked = Asked::of(SCHEMA);
+    assert_eq!(asked.ask("select 1").end, End::Rows);
+    let mut named = |hash: u8| {
+        let on = vec![(Image { hash: [hash; 32], bytes: None }, 1_000)];
+        let run = Run { statements: vec!["select 1".to_owned()], on, limits: LIMITS, reverse: false };
+        asked.databases.reply(&Request::Run(run))
+    };
+    assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
 }

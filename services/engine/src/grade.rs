@@ -66,14 +66,20 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     let lane_of = |unit: &&Unit| plan.tasks[unit.task].spec.lane;
     let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan.units.iter().partition(|unit| lane_of(unit) == Lane::Cpu);
 
-    for unit in waiting {
-        let (shared, sender, unit) = (Arc::clone(&shared), sender.clone(), *unit);
-        let lane = shared.inner.lane_permits(plan.tasks[unit.task].spec.lane);
-        inner.tasks.spawn(async move {
-            // A closed semaphore cannot be: it lives as long as the engine.
-            let _permit = lane.acquire_owned().await;
-            let _ = sender.send(vec![shared.run_waiting(unit).await]);
-        });
+    for units in waiting.chunk_by(|a, b| a.task == b.task) {
+        let spec = plan.tasks[units[0].task].spec;
+        // Enough at once to be quick, few enough for everyone in the lane to have some.
+        let share = units.len().div_ceil(inner.limits.in_cells.max(1));
+        for units in units.chunks(share.clamp(1, spec.at_once.max(1))) {
+            let (shared, sender) = (Arc::clone(&shared), sender.clone());
+            let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
+            let lane = shared.inner.lane_permits(spec.lane);
+            inner.tasks.spawn(async move {
+                // A closed semaphore cannot be: it lives as long as the engine.
+                let _permit = lane.acquire_owned().await;
+                let _ = sender.send(shared.run_waiting(units).await);
+            });
+        }
     }
 
     let share = cpu.len().div_ceil(inner.workers.count() * 4);
@@ -186,8 +192,8 @@ impl Lanes {
             Before::Ask { prepared, key } => {
                 let spec = self.plan.tasks[unit.task].spec;
                 let ask = || {
-                    let items = std::slice::from_ref(item);
-                    let grading = AssertUnwindSafe(|| prepared.grade(items, &self.cx).now_or_never());
+                    let items = [item];
+                    let grading = AssertUnwindSafe(|| prepared.grade(&items, &self.cx).now_or_never());
                     match catch_unwind(grading) {
                         Ok(Some(outcomes)) => first(outcomes, spec),
                         Ok(None) => misbehaved(spec, "waited in the `cpu` lane"),
@@ -200,21 +206,35 @@ impl Lanes {
         self.done(unit, started, outcome, cached)
     }
 
-    async fn run_waiting(&self, unit: Unit) -> PartDone {
+    /// Grades units of one task.
+    async fn run_waiting(&self, units: Vec<Unit>) -> Vec<PartDone> {
         let started = self.inner.clock.monotonic();
-        let item = &self.plan.batch.items[unit.item].item;
-        let (outcome, cached) = match self.before(unit) {
-            Before::Known(outcome, cached) => (outcome, cached),
-            Before::Ask { prepared, key } => {
-                let spec = self.plan.tasks[unit.task].spec;
-                let mut outcome = ask_waiting(prepared, item, &self.cx, spec).await;
-                if is_transient(&outcome) {
-                    outcome = ask_waiting(prepared, item, &self.cx, spec).await;
-                }
-                (self.keep(key, outcome), false)
+        let mut done = Vec::with_capacity(units.len());
+        let mut asked = Vec::with_capacity(units.len());
+        for unit in units {
+            match self.before(unit) {
+                Before::Known(outcome, cached) => done.push(self.done(unit, started, outcome, cached)),
+                Before::Ask { prepared, key } => asked.push((unit, prepared, key)),
             }
-        };
-        self.done(unit, started, outcome, cached)
+        }
+        let Some((unit, prepared, _)) = asked.first() else { return done };
+        let (spec, prepared) = (self.plan.tasks[unit.task].spec, *prepared);
+        let items: Vec<&Item> = asked.iter().map(|(unit, ..)| &self.plan.batch.items[unit.item].item).collect();
+        let together = items.len() > 1;
+        let mut outcomes =
+            if together { ask_waiting(prepared, &items, &self.cx).await } else { None }.unwrap_or_default();
+        for (at, (unit, _, key)) in asked.into_iter().enumerate() {
+            // One by one what several could not be asked: a panic costs its own item alone.
+            let mut outcome = match outcomes.get_mut(at).and_then(Option::take) {
+                Some(outcome) => outcome,
+                None => ask_alone(prepared, items[at], &self.cx, spec).await,
+            };
+            if is_transient(&outcome) {
+                outcome = ask_alone(prepared, items[at], &self.cx, spec).await;
+            }
+            done.push(self.done(unit, started, self.keep(key, outcome), false));
+        }
+        done
     }
 
     /// Answers what needs no grader: a client that is gone, a task at fault, a completion too long, an outcome kept.
@@ -275,9 +295,16 @@ impl Lanes {
     }
 }
 
-async fn ask_waiting(prepared: &Arc<dyn Prepared>, item: &Item, cx: &GradeContext, spec: &'static Spec) -> Outcome {
-    let items = std::slice::from_ref(item);
-    let Ok(grading) = catch_unwind(AssertUnwindSafe(|| prepared.grade(items, cx))) else {
+/// An outcome for each item; `None` when the grader panics or gives another number of them.
+async fn ask_waiting(prepared: &Arc<dyn Prepared>, items: &[&Item], cx: &GradeContext) -> Option<Vec<Option<Outcome>>> {
+    let grading = catch_unwind(AssertUnwindSafe(|| prepared.grade(items, cx))).ok()?;
+    let outcomes = AssertUnwindSafe(grading).catch_unwind().await.ok()?;
+    (outcomes.len() == items.len()).then(|| outcomes.into_iter().map(Some).collect())
+}
+
+async fn ask_alone(prepared: &Arc<dyn Prepared>, item: &Item, cx: &GradeContext, spec: &'static Spec) -> Outcome {
+    let items = [item];
+    let Ok(grading) = catch_unwind(AssertUnwindSafe(|| prepared.grade(&items, cx))) else {
         return panicked(spec);
     };
     match AssertUnwindSafe(grading).catch_unwind().await {

@@ -11,7 +11,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
 
-use super::{Attempt, Query, Unbuilt};
+use super::{Attempt, Terms, Unbuilt};
 
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -74,7 +74,7 @@ impl InCells {
 
     /// Makes a database.
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
-        let patience = patience(BUILD_STEPS / 10);
+        let patience = patience(BUILD_STEPS);
         match self.0.cells.ask(&Request::Build(build), patience).await {
             Ok(Reply::Built(Ok(bytes))) => Ok(Held { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
             Ok(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
@@ -96,62 +96,114 @@ impl InCells {
     /// What a database is made of.
     pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Fault> {
         let request = Request::Describe(database.carried());
-        match self.0.cells.ask(&request, patience(BUILD_STEPS / 10)).await {
+        match self.0.cells.ask(&request, patience(BUILD_STEPS)).await {
             Ok(Reply::Described(tables)) => Ok(tables),
             Ok(other) => Err(unable(&other)),
             Err(error) => Err(fault(&error)),
         }
     }
 
-    /// Runs a statement on each of these databases, within its number of steps.
-    pub(crate) async fn run(&self, query: Query<'_>, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
-        let keys: Vec<Hash> = on.iter().map(|(database, steps)| key(query, database, *steps)).collect();
-        let mut attempts: Vec<Option<Attempt>> =
-            keys.iter().map(|key| self.0.runs.get(key).map(|ran| Attempt { ran, deterministic: true })).collect();
-        let missing: Vec<usize> = (0..on.len()).filter(|at| attempts[*at].is_none()).collect();
-        if !missing.is_empty() {
-            let wanted: Vec<_> = missing.iter().map(|at| on[*at]).collect();
-            for (at, attempt) in missing.into_iter().zip(self.ask(query, &wanted).await?) {
+    /// Runs statements, each on these databases in order, within the number of steps of each.
+    pub(crate) async fn run(
+        &self,
+        statements: &[&str],
+        terms: Terms,
+        on: &[(&Held, u64)],
+    ) -> Result<Vec<Vec<Attempt>>, Fault> {
+        let mut all: Vec<Option<Vec<Attempt>>> = statements.iter().map(|sql| self.kept(sql, terms, on)).collect();
+        let missing: Vec<usize> = (0..all.len()).filter(|at| all[*at].is_none()).collect();
+        let wanted: Vec<&str> = missing.iter().map(|at| statements[*at]).collect();
+        for (at, attempts) in missing.into_iter().zip(self.ask_all(&wanted, terms, on).await?) {
+            for (attempt, (database, steps)) in attempts.iter().zip(on) {
                 if attempt.deterministic {
-                    self.0.runs.insert(keys[at], Arc::clone(&attempt.ran));
+                    self.0.runs.insert(key(statements[at], terms, database, *steps), Arc::clone(&attempt.ran));
                 }
-                attempts[at] = Some(attempt);
             }
+            all[at] = Some(attempts);
         }
-        Ok(attempts.into_iter().flatten().collect())
+        Ok(all.into_iter().flatten().collect())
     }
 
-    async fn ask(&self, query: Query<'_>, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
-        let Query { sql, limits, reverse } = query;
-        let request = |carry: bool| {
-            let image = |database: &Held| if carry { database.carried() } else { database.named() };
-            let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
-            Request::Run(Run { sql: sql.to_owned(), on, limits, reverse })
-        };
-        let steps = on.iter().fold(0u64, |sum, (_, steps)| sum.saturating_add(*steps));
-        let patience = patience(steps);
+    /// What is kept of a statement, when it is all of it.
+    fn kept(&self, sql: &str, terms: Terms, on: &[(&Held, u64)]) -> Option<Vec<Attempt>> {
+        let mut attempts = Vec::with_capacity(on.len());
+        for (database, steps) in on {
+            let ran = self.0.runs.get(&key(sql, terms, database, *steps))?;
+            let ended = ran.end != End::Rows;
+            attempts.push(Attempt { ran, deterministic: true });
+            if ended {
+                break;
+            }
+        }
+        Some(attempts)
+    }
+
+    /// Asks cells until every statement is answered; together while that goes well, alone those that may have broken a cell.
+    async fn ask_all(
+        &self,
+        statements: &[&str],
+        terms: Terms,
+        on: &[(&Held, u64)],
+    ) -> Result<Vec<Vec<Attempt>>, Fault> {
+        let mut answered = Vec::with_capacity(statements.len());
+        let mut together = statements.len() > 1;
+        while let Some(rest) = statements.get(answered.len()..).filter(|rest| !rest.is_empty()) {
+            if together && let Some(attempts) = self.ask_together(rest, terms, on).await? {
+                answered.extend(attempts);
+            } else {
+                together = false;
+                answered.push(self.ask_alone(rest[0], terms, on).await?);
+            }
+        }
+        Ok(answered)
+    }
+
+    /// The answers to the first of these statements, perhaps to all; `None` when one of them may have broken the cell.
+    async fn ask_together(
+        &self,
+        statements: &[&str],
+        terms: Terms,
+        on: &[(&Held, u64)],
+    ) -> Result<Option<Vec<Vec<Attempt>>>, Fault> {
+        match self.ask(statements, terms, on).await {
+            Ok(Reply::Ran(ran)) if !ran.is_empty() => Ok(Some(ran.into_iter().map(determined).collect())),
+            Ok(other) => Err(unable(&other)),
+            Err(CellError::Overran { .. } | CellError::Died(_) | CellError::Message(_)) => Ok(None),
+            Err(error) => Err(fault(&error)),
+        }
+    }
+
+    async fn ask_alone(&self, sql: &str, terms: Terms, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
+        let patience = patience(steps(on));
         let mut overran = false;
-        let mut carry = false;
         loop {
-            match self.0.cells.ask(&request(carry), patience).await {
-                Ok(Reply::Ran(ran)) => {
-                    let attempt = |ran| Attempt { ran: Arc::new(ran), deterministic: true };
-                    return Ok(ran.into_iter().map(attempt).collect());
-                }
-                // Only the cell asked first may lack an image: the next request brings them all.
-                Ok(Reply::Missing) if !carry => carry = true,
+            match self.ask(&[sql], terms, on).await {
+                Ok(Reply::Ran(ran)) => return Ok(ran.into_iter().next().map(determined).unwrap_or_default()),
                 Ok(other) => return Err(unable(&other)),
                 Err(CellError::Overran { .. }) if !overran => overran = true,
                 // Twice: the statement's doing if it had the processor most of the time, else ours.
-                Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => {
-                    return Ok(undetermined(End::OutOfSteps, on.len()));
-                }
+                Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => return Ok(undetermined(End::OutOfSteps)),
                 Err(CellError::Died(how)) if self.healthy().await => {
-                    let end = End::Error(format!("the sandbox broke over the statement: {how}"));
-                    return Ok(undetermined(end, on.len()));
+                    return Ok(undetermined(End::Error(format!("the sandbox broke over the statement: {how}"))));
                 }
                 Err(error) => return Err(fault(&error)),
             }
+        }
+    }
+
+    /// Asks once, or twice when the first cell has not all images.
+    async fn ask(&self, statements: &[&str], terms: Terms, on: &[(&Held, u64)]) -> Result<Reply, CellError> {
+        let Terms { limits, reverse } = terms;
+        let request = |carry: bool| {
+            let image = |database: &Held| if carry { database.carried() } else { database.named() };
+            let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
+            let statements = statements.iter().map(|sql| (*sql).to_owned()).collect();
+            Request::Run(Run { statements, on, limits, reverse })
+        };
+        let patience = patience(steps(on).saturating_mul(statements.len() as u64));
+        match self.0.cells.ask(&request(false), patience).await? {
+            Reply::Missing => self.0.cells.ask(&request(true), patience).await,
+            reply => Ok(reply),
         }
     }
 
@@ -166,16 +218,24 @@ fn patience(steps: u64) -> Duration {
     SLACK + Duration::from_secs(steps / SLOWEST)
 }
 
-fn undetermined(end: End, count: usize) -> Vec<Attempt> {
-    let ran = Arc::new(Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 });
-    vec![Attempt { ran, deterministic: false }; count]
+fn steps(on: &[(&Held, u64)]) -> u64 {
+    on.iter().fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
+}
+
+fn determined(ran: Vec<Ran>) -> Vec<Attempt> {
+    ran.into_iter().map(|ran| Attempt { ran: Arc::new(ran), deterministic: true }).collect()
+}
+
+fn undetermined(end: End) -> Vec<Attempt> {
+    let ran = Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 };
+    vec![Attempt { ran: Arc::new(ran), deterministic: false }]
 }
 
 /// Everything a run depends on.
-fn key(query: Query<'_>, database: &Held, steps: u64) -> Hash {
-    let Limits { rows, bytes, memory_bytes } = query.limits;
-    let numbers = [steps, rows, bytes, memory_bytes, u64::from(query.reverse)].map(u64::to_le_bytes).concat();
-    Hash::of_parts(&[query.sql.as_bytes(), database.hash.as_bytes(), &numbers])
+fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
+    let Limits { rows, bytes, memory_bytes } = terms.limits;
+    let numbers = [steps, rows, bytes, memory_bytes, u64::from(terms.reverse)].map(u64::to_le_bytes).concat();
+    Hash::of_parts(&[sql.as_bytes(), database.hash.as_bytes(), &numbers])
 }
 
 fn unable(reply: &Reply) -> Fault {

@@ -5,18 +5,19 @@ mod cells;
 use std::sync::Arc;
 
 use assay_cell::Cells;
-use assay_cell::query::{Build, Limits, Ran, Server, ServerError, Table, TableRows};
+use assay_cell::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
 use assay_core::{ErrorCode, Fault};
 use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
 use cells::{Held, InCells};
 
-/// One statement, and what it may use.
+/// How statements are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Query<'a> {
-    pub(crate) sql: &'a str,
+pub(crate) struct Terms {
+    /// What each may use.
     pub(crate) limits: Limits,
+    /// Whether rows are asked for in another order where the statement leaves it open.
     pub(crate) reverse: bool,
 }
 
@@ -108,25 +109,39 @@ impl Queries {
         }
     }
 
-    /// Runs a statement on each of these databases, within its number of steps where steps are counted.
-    pub(crate) async fn run(&self, query: Query<'_>, on: &[(&Database, u64)]) -> Result<Vec<Attempt>, Fault> {
+    /// Runs statements, each on these databases in order, within the number of steps of each where steps are counted. What is given
+    /// for a statement ends with the first database on which it does not give rows.
+    pub(crate) async fn run(
+        &self,
+        statements: &[&str],
+        terms: Terms,
+        on: &[(&Database, u64)],
+    ) -> Result<Vec<Vec<Attempt>>, Fault> {
         let held: Vec<(&Held, u64)> = on
             .iter()
-            .filter_map(
-                |(database, steps)| if let Database::Image(held) = database { Some((held, *steps)) } else { None },
-            )
+            .filter_map(|(database, steps)| match database {
+                Database::Image(held) => Some((held, *steps)),
+                Database::OnServer(_) => None,
+            })
             .collect();
         if held.len() == on.len() {
-            return self.cells.run(query, &held).await;
+            return self.cells.run(statements, terms, &held).await;
         }
-        let mut attempts = Vec::with_capacity(on.len());
-        for (database, _) in on {
-            let Query { sql, limits, reverse } = query;
-            let ran = self.server()?.run(&database.name(), sql, limits, reverse).await;
-            let ran = ran.map_err(|error| unreachable(&error))?;
-            attempts.push(Attempt { ran: Arc::new(ran), deterministic: false });
+        let mut all = Vec::with_capacity(statements.len());
+        for sql in statements {
+            let mut attempts = Vec::with_capacity(on.len());
+            for (database, _) in on {
+                let ran = self.server()?.run(&database.name(), sql, terms.limits, terms.reverse).await;
+                let ran = ran.map_err(|error| unreachable(&error))?;
+                let ended = ran.end != End::Rows;
+                attempts.push(Attempt { ran: Arc::new(ran), deterministic: false });
+                if ended {
+                    break;
+                }
+            }
+            all.push(attempts);
         }
-        Ok(attempts)
+        Ok(all)
     }
 }
 

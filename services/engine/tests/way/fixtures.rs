@@ -32,6 +32,7 @@ const fn spec(name: &'static str, lane: Lane) -> Spec {
         measures: &[],
         deterministic: true,
         reads_context: false,
+        at_once: 1,
         work_unit: "comparisons",
     }
 }
@@ -120,7 +121,7 @@ impl PureGrader for ExactText {
 struct Waiting(ExactText);
 
 impl Prepared for Waiting {
-    fn grade<'a>(&'a self, items: &'a [Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             items.iter().map(|item| self.0.grade_one(item)).collect()
