@@ -6,7 +6,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
 
 use crate::meter::{Meter, TICK};
-use crate::{connection, guard, system};
+use crate::system::{self, memory};
+use crate::{connection, guard};
 
 /// Memory a database may take while it is made, in bytes.
 const MEMORY: u64 = 512 << 20;
@@ -14,9 +15,9 @@ const MEMORY: u64 = 512 << 20;
 /// Makes an image, or says what is wrong with the scripts.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
-    system::limit_memory(Some(MEMORY));
+    memory::limit(Some(MEMORY));
     let built = within_memory(build);
-    system::limit_memory(None);
+    memory::limit(None);
     let image = built?;
     if image.len() > MAX_IMAGE {
         return Err(format!("the database has {} bytes; at most {MAX_IMAGE} are taken", image.len()));

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
 
 use crate::connection::Opened;
-use crate::system;
+use crate::system::{self, memory};
 
 /// Runs a statement within a number of steps.
 pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
@@ -16,12 +16,12 @@ pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, revers
     // What an earlier statement was refused is not this one's.
     let _ = opened.denied.take();
     let reversed = opened.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
-    system::limit_memory(Some(limits.memory_bytes));
+    memory::limit(Some(limits.memory_bytes));
     let ran = match reversed {
         Ok(_) => within_memory(opened, sql, limits),
         Err(error) => ended(end_of(opened, &error)),
     };
-    system::limit_memory(None);
+    memory::limit(None);
     ran
 }
 

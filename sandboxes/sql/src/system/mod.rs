@@ -1,5 +1,7 @@
-//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe code of this crate: none of it
-//! has a safe interface.
+//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe code of this crate: none
+//! of it has a safe interface.
+
+pub(crate) mod memory;
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -16,11 +18,15 @@ const NOW: i64 = 1_767_225_600_000 + 210_866_760_000_000;
 /// Seed of `random()` for each statement.
 const SEED: c_int = 1;
 
-/// Registers a system whose clock stands still and that has no files. Called before connections are opened.
+/// Gives SQLite a memory that is counted, and a system whose clock stands still and that has no files. Called before connections
+/// are opened; false when another part of this process has begun to use SQLite before.
 #[expect(unsafe_code, reason = "a system is a table of C functions")]
 pub(crate) fn register() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     *REGISTERED.get_or_init(|| {
+        if !memory::install() {
+            return false;
+        }
         // SAFETY: the default system is a static of SQLite; its copy is never freed, and differs in functions of the same types
         // that use none of its other fields.
         unsafe {
@@ -46,18 +52,6 @@ pub(crate) fn seed() {
     // SAFETY: this control takes an integer and a connection that may be null.
     unsafe {
         ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PRNG_SEED, SEED, ptr::null_mut::<ffi::sqlite3>());
-    }
-}
-
-/// Lets SQLite use this much memory beyond what it uses now; `None` for any amount.
-#[expect(unsafe_code, reason = "a limit of the whole library")]
-pub(crate) fn limit_memory(more: Option<u64>) {
-    // SAFETY: both calls take and give numbers.
-    unsafe {
-        let limit = more.map_or(0, |more| {
-            ffi::sqlite3_memory_used().saturating_add(i64::try_from(more).unwrap_or(i64::MAX)).max(1)
-        });
-        ffi::sqlite3_hard_heap_limit64(limit);
     }
 }
 

@@ -1,0 +1,132 @@
+//! The memory of SQLite, counted to the byte. Its own count takes a lock for each piece, which costs a third of a query; a cell has one
+//! thread that asks.
+
+use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use rusqlite::ffi;
+
+/// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay aligned.
+const HEAD: usize = 16;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Lets SQLite use this many bytes beyond what it uses now; `None` for any number.
+pub(crate) fn limit(more: Option<u64>) {
+    let most =
+        more.map_or(usize::MAX, |more| USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX)));
+    MOST.store(most, Relaxed);
+}
+
+/// Puts this memory in the place of SQLite's. False once SQLite is in use.
+#[expect(unsafe_code, reason = "memory is a table of C functions")]
+pub(crate) fn install() -> bool {
+    let methods = ffi::sqlite3_mem_methods {
+        xMalloc: Some(allocate),
+        xFree: Some(free),
+        xRealloc: Some(reallocate),
+        xSize: Some(size),
+        xRoundup: Some(rounded),
+        xInit: Some(begin),
+        xShutdown: Some(end),
+        pAppData: ptr::null_mut(),
+    };
+    // SAFETY: both settings take what is given: the table is copied, and the other is a number.
+    unsafe {
+        ffi::sqlite3_config(ffi::SQLITE_CONFIG_MALLOC, &raw const methods) == ffi::SQLITE_OK
+            && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int) == ffi::SQLITE_OK
+    }
+}
+
+/// The whole of a piece of `bytes`; `None` for one beyond the limit.
+fn layout(bytes: c_int, instead_of: usize) -> Option<Layout> {
+    let bytes = usize::try_from(bytes).ok()?;
+    let used = USED.load(Relaxed).saturating_sub(instead_of).checked_add(bytes)?;
+    if used > MOST.load(Relaxed) { None } else { Layout::from_size_align(bytes + HEAD, HEAD).ok() }
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
+    let Some(layout) = layout(bytes, 0) else { return ptr::null_mut() };
+    // SAFETY: the layout is never empty, and its first bytes are the head.
+    unsafe { counted(alloc(layout), layout) }
+}
+
+/// Notes a piece that was got, and gives what stands behind its head.
+#[expect(unsafe_code, reason = "writes the head of a piece")]
+unsafe fn counted(whole: *mut u8, layout: Layout) -> *mut c_void {
+    if whole.is_null() {
+        return ptr::null_mut();
+    }
+    let bytes = layout.size() - HEAD;
+    USED.fetch_add(bytes, Relaxed);
+    // SAFETY: the caller gives a piece of this layout.
+    unsafe {
+        whole.cast::<usize>().write(bytes);
+        whole.add(HEAD).cast()
+    }
+}
+
+/// The head of a piece, and its size.
+#[expect(unsafe_code, reason = "reads the head of a piece")]
+unsafe fn head(piece: *mut c_void) -> (*mut u8, usize) {
+    // SAFETY: SQLite hands back what `allocate` or `reallocate` gave.
+    unsafe {
+        let whole = piece.cast::<u8>().sub(HEAD);
+        (whole, whole.cast::<usize>().read())
+    }
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn free(piece: *mut c_void) {
+    if piece.is_null() {
+        return;
+    }
+    // SAFETY: the layout is the one the piece was got with.
+    unsafe {
+        let (whole, bytes) = head(piece);
+        USED.fetch_sub(bytes, Relaxed);
+        dealloc(whole, Layout::from_size_align_unchecked(bytes + HEAD, HEAD));
+    }
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn reallocate(piece: *mut c_void, bytes: c_int) -> *mut c_void {
+    // SAFETY: the layout is the one the piece was got with; a piece that cannot grow stays as it was.
+    unsafe {
+        let (whole, before) = head(piece);
+        let Some(layout) = layout(bytes, before) else { return ptr::null_mut() };
+        let old = Layout::from_size_align_unchecked(before + HEAD, HEAD);
+        let grown = realloc(whole, old, layout.size());
+        if !grown.is_null() {
+            USED.fetch_sub(before, Relaxed);
+        }
+        counted(grown, layout)
+    }
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn size(piece: *mut c_void) -> c_int {
+    if piece.is_null() {
+        return 0;
+    }
+    // SAFETY: as in `free`.
+    let (_, bytes) = unsafe { head(piece) };
+    c_int::try_from(bytes).unwrap_or(c_int::MAX)
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn rounded(bytes: c_int) -> c_int {
+    bytes.saturating_add(7) & !7
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn begin(_: *mut c_void) -> c_int {
+    ffi::SQLITE_OK
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn end(_: *mut c_void) {}
