@@ -1,7 +1,9 @@
 //! What can be known of a statement from its text alone: tokens, the order it asks for, what it compares with.
 
+mod chance;
 mod lex;
 mod order;
 
+pub(crate) use chance::shuffled;
 pub(crate) use lex::{Kind, Token, tokens};
 pub(crate) use order::{Ordering, ordering};

@@ -132,9 +132,8 @@ impl Filler<'_> {
     }
 
     fn count(&self, random: &mut Random) -> usize {
-        let base = usize::try_from(self.table.count).unwrap_or(usize::MAX).clamp(4, MOST_ROWS);
-        let least = (base / 2).max(3);
-        let count = least + random.below(base + 2);
+        let base = usize::try_from(self.table.count).unwrap_or(usize::MAX).clamp(6, MOST_ROWS);
+        let count = base / 2 + random.below(2 * base);
         // Enough for a limit to cut something off.
         count.max(self.constants.limit.saturating_add(2).min(MOST_ROWS_EVER)).min(MOST_ROWS_EVER)
     }
@@ -342,12 +341,15 @@ fn word(random: &mut Random) -> Vec<u8> {
 fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
     if digits > 0 {
-        // Dates have months of at most 12 and days of at most 28 when only last digits change to 1 to 8, and first ones stay.
+        // A date stays one: only the last digit of each part changes, to 1 or 2, and not in the thirties.
         let mut changed = text.to_vec();
         let is_date = text.len() >= 8 && digits >= 6;
-        let places: Vec<usize> = (0..text.len())
-            .filter(|at| text[*at].is_ascii_digit() && (!is_date || !text.get(at + 1).is_some_and(u8::is_ascii_digit)))
-            .collect();
+        let may_change = |at: usize| {
+            let ends_part = !text.get(at + 1).is_some_and(u8::is_ascii_digit);
+            let in_thirties = at.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'3');
+            !is_date || (ends_part && !in_thirties)
+        };
+        let places: Vec<usize> = (0..text.len()).filter(|at| text[*at].is_ascii_digit() && may_change(*at)).collect();
         for place in places {
             if random.chance(60) {
                 changed[place] = b'1' + u8::try_from(random.below(if is_date { 2 } else { 9 })).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What a gold compares with: rows that matter are those on either side of its constants.
 
-use crate::statement::{Kind, tokens};
+use crate::statement::{Kind, Token, tokens};
 use crate::task::Dialect;
 
 /// Most constants of one kind that are kept.
@@ -22,6 +22,10 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
     for statement in statements {
         let all = tokens(statement, dialect);
         for (at, token) in all.iter().enumerate() {
+            // What is handed to a function is no value of a row: a format, a number of places.
+            if is_argument(&all, at) {
+                continue;
+            }
             let before = |back: usize| at.checked_sub(back).and_then(|at| all.get(at));
             match token.kind {
                 Kind::Number => {
@@ -53,6 +57,48 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
     found.reals.truncate(MOST);
     found.texts.truncate(MOST);
     found
+}
+
+/// Words before a parenthesis that are no function's name.
+const NO_FUNCTIONS: &[&str] = &[
+    "in",
+    "values",
+    "and",
+    "or",
+    "not",
+    "where",
+    "on",
+    "having",
+    "when",
+    "then",
+    "else",
+    "select",
+    "from",
+    "join",
+    "as",
+    "exists",
+    "between",
+    "like",
+    "case",
+    "by",
+    "over",
+    "union",
+    "all",
+    "except",
+    "intersect",
+    "limit",
+    "using",
+    "is",
+    "set",
+    "distinct",
+];
+
+/// Whether a token stands in the parentheses of a function.
+fn is_argument(all: &[Token<'_>], at: usize) -> bool {
+    let depth = all[at].depth;
+    let open = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
+    let before = open.and_then(|open| open.checked_sub(1)).map(|before| &all[before]);
+    before.is_some_and(|name| name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word)))
 }
 
 impl Constants {
@@ -97,6 +143,13 @@ fn add<T: PartialEq>(to: &mut Vec<T>, value: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_no_constants() {
+        let found =
+            mine(["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"], Dialect::Sqlite);
+        assert_eq!((found.texts, found.integers), (vec!["x".to_owned(), "X".to_owned()], vec![7, 6, 8]));
+    }
 
     #[test]
     fn constants_come_with_their_neighbours() {

@@ -1,0 +1,92 @@
+//! What a statement leaves to chance: rows that tie where only some of them are taken.
+
+use super::lex::{Token, tokens};
+use crate::task::Dialect;
+
+/// Window functions that tell apart rows that tie.
+const NUMBERING: &[&str] = &["row_number", "ntile", "lag", "lead"];
+
+/// The statement with its ties in another order, and in the reverse of that; `None` where it takes no part of a tie.
+///
+/// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all the same.
+pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
+    let all = tokens(sql, dialect);
+    let places: Vec<usize> = (0..all.len()).filter_map(|at| end_of_terms(&all, at)).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let with = |term: &str| {
+        let mut text = String::with_capacity(sql.len() + places.len() * (term.len() + 2));
+        let mut from = 0;
+        for place in &places {
+            text.push_str(&sql[from..*place]);
+            text.push_str(", ");
+            text.push_str(term);
+            from = *place;
+        }
+        text.push_str(&sql[from..]);
+        text
+    };
+    Some([with("random()"), with("-random()")])
+}
+
+/// Where the terms of the `ORDER BY` at this token end, if rows that tie there may be told apart.
+fn end_of_terms(all: &[Token<'_>], at: usize) -> Option<usize> {
+    let order = all.get(at).filter(|token| token.is("order"))?;
+    all.get(at + 1).filter(|token| token.is("by"))?;
+    let depth = order.depth;
+    let inside = || {
+        all[at + 2..].iter().take_while(|token| token.depth >= depth && !(token.depth == depth && token.text == ";"))
+    };
+    let same = |token: &&Token<'_>| token.depth == depth;
+    let cuts = inside().filter(same).find(|token| token.is("limit") || token.is("fetch") || token.is("offset"));
+    let ends =
+        |token: &&Token<'_>| ["limit", "fetch", "offset", "rows", "range", "groups"].iter().any(|word| token.is(word));
+    let last = inside().take_while(|token| !(same(token) && ends(token))).last()?;
+    (cuts.is_some() || numbers(all, at, depth)).then_some(last.span.end)
+}
+
+/// Whether the parenthesis around this token is the window of a function that numbers rows.
+fn numbers(all: &[Token<'_>], at: usize, depth: usize) -> bool {
+    let Some(open) = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth) else {
+        return false;
+    };
+    let over = open.checked_sub(1).filter(|over| all[*over].is("over"));
+    let Some(close) = over.and_then(|over| over.checked_sub(1)) else { return false };
+    let arguments = all[..close].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
+    let name = arguments.and_then(|open| open.checked_sub(1)).and_then(|name| all.get(name));
+    name.is_some_and(|name| NUMBERING.iter().any(|function| name.is(function)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sql: &str) -> Option<String> {
+        shuffled(sql, Dialect::Sqlite).map(|[first, _]| first)
+    }
+
+    #[test]
+    fn limits_and_numbers_are_shuffled() {
+        assert_eq!(
+            of("select a from t order by b, c limit 3").unwrap(),
+            "select a from t order by b, c, random() limit 3"
+        );
+        assert_eq!(
+            of("select a from t where a = (select a from t order by b desc limit 1);").unwrap(),
+            "select a from t where a = (select a from t order by b desc, random() limit 1);"
+        );
+        assert_eq!(
+            of("select row_number() over (partition by a order by b) from t").unwrap(),
+            "select row_number() over (partition by a order by b, random()) from t"
+        );
+    }
+
+    #[test]
+    fn what_takes_whole_ties_is_left() {
+        assert_eq!(of("select a from t order by b"), None);
+        assert_eq!(of("select rank() over (order by b) from t"), None);
+        assert_eq!(of("select a from (select a from t limit 3)"), None);
+        assert_eq!(of("select sum(a) over (order by b rows unbounded preceding) from t"), None);
+    }
+}
