@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_cell::program::{End, Reply, Request};
-use assay_cell::{CellError, CellOptions, Cells};
+use assay_cell::{CellError, CellOptions, Cells, Words};
 
 use crate::{ask, compile, images, pool, request, run};
 
@@ -141,7 +141,7 @@ async fn a_cell_holds_nothing_it_does_not_need() {
     run(&cells, &code, "").await;
     let id = cells_of(&link).into_iter().next().unwrap();
     let read = |name: &str| std::fs::read(format!("/proc/{id}/{name}")).unwrap();
-    assert!(read("environ").is_empty(), "no environment");
+    assert_eq!(read("environ"), b"TZ=UTC0\0", "no environment but the time of the world");
     for task in std::fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten() {
         let status = std::fs::read_to_string(task.path().join("status")).unwrap();
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
@@ -177,13 +177,14 @@ async fn a_busy_cell_ends_when_its_requests_end() {
     let cells = pool(1);
     let code = compile(&cells, "while True: pass").await;
     cells.stop().await;
-    let frame = postcard::to_stdvec(&request(&code, "")).unwrap();
+    let frame = postcard::to_extend(&request(&code, ""), vec![Request::KIND]).unwrap();
     let mut requests = cell.stdin.take().unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut requests, &u32::try_from(frame.len()).unwrap().to_le_bytes())
         .await
         .unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut requests, &frame).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(cell.try_wait().unwrap().is_none(), "the cell is busy");
     drop(requests);
     let ended = tokio::time::timeout(Duration::from_secs(5), cell.wait()).await;
     assert!(ended.is_ok(), "the loop would take longer than that");

@@ -1,0 +1,50 @@
+//! Queries in cells: the same every time, and nobody's trouble but their own.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod hostile;
+mod work;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_cell::query::{Build, Image, Limits, Ran, Reply, Request, Run};
+use assay_cell::{CellOptions, Cells};
+use serde_bytes::ByteBuf;
+
+/// Longest wait for one answer: far above any, on any machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What statements may use here.
+const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 64 << 20 };
+
+/// Two tables: a few rows of every kind, and numbers to multiply.
+const SCRIPT: &str = "
+    create table mixed(id integer primary key, word text, part real, raw blob, day text);
+    insert into mixed values (1, 'ink', 0.1, x'00ff', '2024-02-29'), (2, null, -0.0, null, null), (3, 'Ink', 1e300, x'', '1999-12-31'),
+        (4, '', 9007199254740993, x'41', 'never');
+    create table n(n integer);
+    with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
+
+fn pool(count: usize) -> Cells {
+    let images = assay_tests::config(Path::new("")).unwrap().cells.images;
+    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    Cells::new(CellOptions { program, arguments: vec![images.into_os_string()], count })
+}
+
+async fn image(cells: &Cells) -> ByteBuf {
+    let build = Build { scripts: vec![SCRIPT.to_owned()], ..Build::default() };
+    match cells.ask(&Request::Build(build), PATIENCE).await.unwrap() {
+        Reply::Built(built) => built.unwrap(),
+        other => panic!("not built: {other:?}"),
+    }
+}
+
+async fn run(cells: &Cells, image: &ByteBuf, sql: &str) -> Ran {
+    let image = Image { hash: [7; 32], bytes: Some(image.clone()) };
+    let run = Run { statements: vec![sql.to_owned()], on: vec![(image, 2_000_000)], limits: LIMITS, reverse: false };
+    match cells.ask(&Request::Run(run), PATIENCE).await.unwrap() {
+        Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
+        other => panic!("not run: {other:?}"),
+    }
+}
