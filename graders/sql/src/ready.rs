@@ -16,6 +16,9 @@ const GOLD_STEPS: u64 = 200_000_000;
 const LEAST_STEPS: u64 = 2_000_000;
 const TIMES_GOLD: u64 = 50;
 
+/// Bytes of all databases of a task: what a cell keeps open at once, and one request can bring.
+const MOST_BYTES: usize = 192 << 20;
+
 /// Databases tried for one that is generated.
 const TRIES: usize = 4;
 
@@ -70,6 +73,10 @@ pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Res
             }
         }
         Variants::Generated(count) => stages.extend(generated(task, queries, &base, &tables, *count, seed).await?),
+    }
+    let bytes: usize = stages.iter().map(|stage| stage.database.bytes()).sum();
+    if bytes > MOST_BYTES {
+        return Err(at_fault(format!("the databases have {bytes} bytes together; at most {MOST_BYTES} are taken")));
     }
     for (index, gold) in task.golds.iter().enumerate() {
         if stages.iter().all(|stage| stage.golds[index].sheet.rows.is_empty()) {

@@ -37,7 +37,6 @@ impl Opened {
         connection.deserialize_read_exact("main", image, image.len(), true)?;
         // Pages are then read where they are, not copied.
         connection.pragma_update(None, "mmap_size", i64::try_from(image.len()).unwrap_or(i64::MAX))?;
-        // The first look reads the schema: no statement pays for it.
         let longest = guard::longest_value(&connection, image.len())?;
         let meter = Meter::default();
         functions::replace_costly(&connection, &meter, originals, longest)?;

@@ -52,20 +52,19 @@ impl Denied {
 
 /// The longest value a statement on this image may make: no shorter than those it has.
 pub(crate) fn longest_value(connection: &Connection, image: usize) -> Result<usize> {
+    // The schema is read here, for all statements to come.
     let tables = tables(connection)?;
-    if image <= LONGEST_VALUE {
-        return Ok(LONGEST_VALUE);
-    }
     let mut longest = LONGEST_VALUE;
-    for table in tables {
-        let mut columns = connection.prepare(&format!("select * from {}", quoted(&table)))?;
-        let names: Vec<String> = columns.column_names().into_iter().map(quoted).collect();
-        for name in names {
-            let longest_there = format!("select max(octet_length({name})) from {}", quoted(&table));
-            let length: Option<i64> = connection.query_row(&longest_there, [], |row| row.get(0))?;
-            longest = longest.max(length.and_then(|length| usize::try_from(length).ok()).unwrap_or_default());
+    if image > LONGEST_VALUE {
+        for table in tables {
+            let table = quoted(&table);
+            let columns = connection.prepare(&format!("select * from {table}"))?;
+            for name in columns.column_names() {
+                let there = format!("select max(octet_length({})) from {table}", quoted(name));
+                let length: Option<i64> = connection.query_row(&there, [], |row| row.get(0))?;
+                longest = longest.max(length.and_then(|length| usize::try_from(length).ok()).unwrap_or_default());
+            }
         }
-        columns.clear_bindings();
     }
     Ok(longest)
 }

@@ -35,6 +35,11 @@ impl Held {
         self.hash
     }
 
+    /// How long it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     fn named(&self) -> Image {
         Image { hash: *self.hash.as_bytes(), bytes: None }
     }

@@ -44,6 +44,14 @@ pub(crate) enum Database {
 }
 
 impl Database {
+    /// Bytes of it that are held here.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Image(held) => held.bytes(),
+            Self::OnServer(_) => 0,
+        }
+    }
+
     /// A name of its content.
     pub(crate) fn name(&self) -> String {
         match self {
