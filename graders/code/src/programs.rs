@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
-use assay_cell::{CellError, Cells};
+use assay_cell::{CellError, Cells, Settled};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -94,15 +94,12 @@ impl Programs {
         if let Some(compiled) = self.0.compiled.get(&key) {
             return Ok(compiled);
         }
-        let compiled = match self.0.cells.ask(&Request::Compile(compile), patience(COMPILE_WORK)).await {
-            Ok(Reply::Compiled(compiled)) => compiled,
-            Ok(other) => return Err(unable(&other)),
-            // Compilers run on work as well: one that takes this long, or dies, does so over this text.
-            Err(CellError::Overran { .. }) => Compiled::Refused("the program takes too long to compile".to_owned()),
-            Err(CellError::Died(how)) if self.healthy().await => {
-                Compiled::Refused(format!("the compiler broke over the program: {how}"))
-            }
-            Err(error) => return Err(fault(&error)),
+        let settled = self.0.cells.settle(&Request::Compile(compile), patience(COMPILE_WORK)).await;
+        let compiled = match settled.map_err(|error| fault(&error))? {
+            Settled::Answered(Reply::Compiled(compiled)) => compiled,
+            Settled::Answered(other) => return Err(unable(&other)),
+            Settled::Overran => Compiled::Refused("the program takes too long to compile".to_owned()),
+            Settled::Broke(how) => Compiled::Refused(format!("the compiler broke over the program: {how}")),
         };
         let compiled = Arc::new(compiled);
         self.0.compiled.insert(key, Arc::clone(&compiled));
@@ -116,27 +113,17 @@ impl Programs {
             return Ok(Attempt { ran, deterministic: true });
         }
         let patience = patience(run.limits.work);
-        let request = Request::Run(run);
-        let mut overran = false;
-        loop {
-            match self.0.cells.ask(&request, patience).await {
-                Ok(Reply::Ran(ran)) => {
-                    let ran = Arc::new(ran);
-                    self.0.runs.insert(key, Arc::clone(&ran));
-                    return Ok(Attempt { ran, deterministic: true });
-                }
-                Ok(other) => return Err(unable(&other)),
-                Err(CellError::Overran { .. }) if !overran => overran = true,
-                // Twice: the program's doing if it had the processor most of the time, else ours.
-                Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => {
-                    return Ok(undetermined(End::OutOfWork));
-                }
-                Err(CellError::Died(how)) if self.healthy().await => {
-                    return Ok(undetermined(End::Raised(format!("the sandbox broke over the program: {how}"))));
-                }
-                Err(error) => return Err(fault(&error)),
+        let settled = self.0.cells.settle(&Request::Run(run), patience).await.map_err(|error| fault(&error))?;
+        let ran = match settled {
+            Settled::Answered(Reply::Ran(ran)) => Arc::new(ran),
+            Settled::Answered(other) => return Err(unable(&other)),
+            Settled::Overran => return Ok(undetermined(End::OutOfWork)),
+            Settled::Broke(how) => {
+                return Ok(undetermined(End::Raised(format!("the sandbox broke over the program: {how}"))));
             }
-        }
+        };
+        self.0.runs.insert(key, Arc::clone(&ran));
+        Ok(Attempt { ran, deterministic: true })
     }
 
     /// Runs a program that waits no longer than `turn` for a cell. Nothing of it is kept.
@@ -146,12 +133,6 @@ impl Programs {
             Reply::Ran(ran) => Ok(ran),
             other => Err(CellError::Message(unable(&other).message)),
         }
-    }
-
-    /// Whether cells answer at all. A program that kills two cells is to blame only if they do.
-    async fn healthy(&self) -> bool {
-        let asked = self.0.cells.ask(&Request::Images, SLACK).await;
-        matches!(asked, Ok(Reply::Images(_)))
     }
 }
 

@@ -21,5 +21,5 @@ pub use confine::{Confinement, confine};
 pub use error::CellError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent};
-pub use pool::{CellOptions, Cells};
+pub use pool::{CellOptions, Cells, Settled};
 pub use words::{Handler, Words};

@@ -22,6 +22,20 @@ pub struct CellOptions {
     pub count: usize,
 }
 
+/// What became of a request that may itself be the reason for having no answer.
+#[derive(Debug)]
+pub enum Settled<R> {
+    /// The answer.
+    Answered(R),
+    /// It took longer than its patience, twice, with the processor to itself most of the time.
+    Overran,
+    /// It broke two cells, and others are well: how they ended.
+    Broke(String),
+}
+
+/// How long a cell may take to answer a probe.
+const PROBE: Duration = Duration::from_secs(10);
+
 /// A pool of cells. Cheap to clone: clones share the cells. Starts them when they are first needed.
 #[derive(Clone)]
 pub struct Cells(Arc<Inner>);
@@ -102,6 +116,24 @@ impl Cells {
                     }
                 }
             }
+        }
+    }
+
+    /// As [`Cells::ask`], for a request of untrusted work: decides whether it is to blame when there is no answer.
+    ///
+    /// # Errors
+    /// [`CellError`] when it is not.
+    pub async fn settle<W: Words>(&self, request: &W, patience: Duration) -> Result<Settled<W::Reply>, CellError> {
+        let mut asked = self.ask(request, patience).await;
+        if matches!(asked, Err(CellError::Overran { .. })) {
+            asked = self.ask(request, patience).await;
+        }
+        match asked {
+            Ok(reply) => Ok(Settled::Answered(reply)),
+            // Without the processor the machine is to blame.
+            Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => Ok(Settled::Overran),
+            Err(CellError::Died(how)) if self.ask(&W::probe(), PROBE).await.is_ok() => Ok(Settled::Broke(how)),
+            Err(error) => Err(error),
         }
     }
 

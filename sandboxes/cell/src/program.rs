@@ -39,6 +39,10 @@ pub enum Request {
 impl Words for Request {
     type Reply = Reply;
     const KIND: u8 = 1;
+
+    fn probe() -> Self {
+        Self::Images
+    }
 }
 
 /// A program to compile.

@@ -32,6 +32,10 @@ pub enum Request {
 impl Words for Request {
     type Reply = Reply;
     const KIND: u8 = 2;
+
+    fn probe() -> Self {
+        Self::Build(Build::default())
+    }
 }
 
 /// A database to make: an image to begin with, scripts to run on it, rows to replace all others.

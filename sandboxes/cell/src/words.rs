@@ -11,6 +11,9 @@ pub trait Words: Serialize + DeserializeOwned {
     type Reply: Serialize + DeserializeOwned;
     /// First byte of such a request, by which a cell knows who answers. No two kinds share one.
     const KIND: u8;
+
+    /// A request that asks for next to nothing, to see whether cells answer at all.
+    fn probe() -> Self;
 }
 
 /// Answers requests of one kind, inside a cell. A panic ends the cell; its parent starts another.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, Table, TableRows};
-use assay_cell::{CellError, Cells};
+use assay_cell::{CellError, Cells, Settled};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -79,16 +79,13 @@ impl InCells {
 
     /// Makes a database.
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
-        let patience = patience(BUILD_STEPS);
-        match self.0.cells.ask(&Request::Build(build), patience).await {
-            Ok(Reply::Built(Ok(bytes))) => Ok(Held { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
-            Ok(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
-            Ok(other) => Err(Unbuilt::Ours(unable(&other))),
-            Err(CellError::Overran { .. }) => Err(Unbuilt::Task("its scripts take too long".to_owned())),
-            Err(CellError::Died(how)) if self.healthy().await => {
-                Err(Unbuilt::Task(format!("the sandbox broke over its scripts: {how}")))
-            }
-            Err(error) => Err(Unbuilt::Ours(fault(&error))),
+        let settled = self.0.cells.settle(&Request::Build(build), patience(BUILD_STEPS)).await;
+        match settled.map_err(|error| Unbuilt::Ours(fault(&error)))? {
+            Settled::Answered(Reply::Built(Ok(bytes))) => Ok(Held { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
+            Settled::Answered(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
+            Settled::Answered(other) => Err(Unbuilt::Ours(unable(&other))),
+            Settled::Overran => Err(Unbuilt::Task("its scripts take too long".to_owned())),
+            Settled::Broke(how) => Err(Unbuilt::Task(format!("the sandbox broke over its scripts: {how}"))),
         }
     }
 
@@ -151,7 +148,7 @@ impl InCells {
         on: &[(&Held, u64)],
     ) -> Result<Vec<Vec<Attempt>>, Fault> {
         let mut answered = Vec::with_capacity(statements.len());
-        let mut together = statements.len() > 1;
+        let mut together = true;
         while let Some(rest) = statements.get(answered.len()..).filter(|rest| !rest.is_empty()) {
             if together && let Some(attempts) = self.ask_together(rest, terms, on).await? {
                 answered.extend(attempts);
@@ -178,45 +175,36 @@ impl InCells {
         }
     }
 
+    /// The answer to one statement, or that there is none because of it.
     async fn ask_alone(&self, sql: &str, terms: Terms, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
-        let patience = patience(steps(on));
-        let mut overran = false;
-        loop {
-            match self.ask(&[sql], terms, on).await {
-                Ok(Reply::Ran(ran)) => return Ok(ran.into_iter().next().map(determined).unwrap_or_default()),
-                Ok(other) => return Err(unable(&other)),
-                Err(CellError::Overran { .. }) if !overran => overran = true,
-                // Twice: the statement's doing if it had the processor most of the time, else ours.
-                Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => return Ok(undetermined(End::OutOfSteps)),
-                Err(CellError::Died(how)) if self.healthy().await => {
-                    return Ok(undetermined(End::Error(format!("the sandbox broke over the statement: {how}"))));
-                }
-                Err(error) => return Err(fault(&error)),
-            }
+        // With the images at once: a cell that lacks one would be asked twice while it is found out who is to blame.
+        let request = request(&[sql], terms, on, true);
+        let settled = self.0.cells.settle(&request, patience(steps(on))).await.map_err(|error| fault(&error))?;
+        match settled {
+            Settled::Answered(Reply::Ran(ran)) => Ok(ran.into_iter().next().map(determined).unwrap_or_default()),
+            Settled::Answered(other) => Err(unable(&other)),
+            Settled::Overran => Ok(undetermined(End::OutOfSteps)),
+            Settled::Broke(how) => Ok(undetermined(End::Error(format!("the sandbox broke over the statement: {how}")))),
         }
     }
 
     /// Asks once, or twice when the first cell has not all images.
     async fn ask(&self, statements: &[&str], terms: Terms, on: &[(&Held, u64)]) -> Result<Reply, CellError> {
-        let Terms { limits, reverse } = terms;
-        let request = |carry: bool| {
-            let image = |database: &Held| if carry { database.carried() } else { database.named() };
-            let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
-            let statements = statements.iter().map(|sql| (*sql).to_owned()).collect();
-            Request::Run(Run { statements, on, limits, reverse })
-        };
         let patience = patience(steps(on).saturating_mul(statements.len() as u64));
-        match self.0.cells.ask(&request(false), patience).await? {
-            Reply::Missing => self.0.cells.ask(&request(true), patience).await,
+        match self.0.cells.ask(&request(statements, terms, on, false), patience).await? {
+            Reply::Missing => self.0.cells.ask(&request(statements, terms, on, true), patience).await,
             reply => Ok(reply),
         }
     }
+}
 
-    /// Whether cells answer at all. A statement that kills two cells is to blame only if they do.
-    async fn healthy(&self) -> bool {
-        let asked = self.0.cells.ask(&Request::Build(Build::default()), SLACK).await;
-        matches!(asked, Ok(Reply::Built(Ok(_))))
-    }
+/// A request about these databases; `carry` brings their images along.
+fn request(statements: &[&str], terms: Terms, on: &[(&Held, u64)], carry: bool) -> Request {
+    let Terms { limits, reverse } = terms;
+    let image = |database: &Held| if carry { database.carried() } else { database.named() };
+    let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
+    let statements = statements.iter().map(|sql| (*sql).to_owned()).collect();
+    Request::Run(Run { statements, on, limits, reverse })
 }
 
 fn patience(steps: u64) -> Duration {
