@@ -78,7 +78,8 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
     // A message of the extended protocol holds one statement: nothing can follow the cursor.
     let declare = format!("declare assay no scroll cursor for\n{}", query.sql);
     sqlx::query(AssertSqlSafe(declare)).persistent(false).execute(&mut *connection).await?;
-    // And one of the simple protocol is answered in texts.
+    // And one of the simple protocol is answered in texts. The server gathers the rows before it sends them, so that none is
+    // larger than its limit on temporary files.
     let fetch = format!("fetch forward {} from assay", query.limits.rows.saturating_add(1));
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
     {

@@ -99,7 +99,7 @@ fn roles(keys: &Keys) -> String {
         ("default_transaction_read_only", "on"),
         ("work_mem", "'64MB'"),
         ("hash_mem_multiplier", "1"),
-        ("temp_file_limit", "'256MB'"),
+        ("temp_file_limit", "'128MB'"),
         ("max_parallel_workers_per_gather", "0"),
         // All rows of a cursor are fetched.
         ("cursor_tuple_fraction", "1"),
