@@ -1,5 +1,5 @@
 //! Databases of tasks: made from the template and the task's scripts, found again by what they are made of, dropped when there are
-//! too many.
+//! too many. Each has a twin that holds its rows in reverse.
 
 use std::time::Duration;
 
@@ -20,6 +20,20 @@ const OPEN: &str = "do $$ declare schema_name name; begin
         execute format('grant select on all tables in schema %I to assay_reader', schema_name);
     end loop;
 end $$; analyze";
+
+/// Lets rows be put in another order without a trigger. A twin is only read.
+const LOOSEN: &str = "do $$ declare relation regclass; begin
+    for relation in select oid from pg_class where relkind = 'r' and relnamespace::regnamespace::text !~ '^pg_'
+        and relnamespace <> 'information_schema'::regnamespace
+    loop
+        execute format('alter table only %s disable trigger all', relation);
+    end loop;
+end $$";
+
+/// The name of the twin of a database.
+pub(super) fn twin(name: &str) -> String {
+    format!("{name}_r")
+}
 
 /// The name of a database made of these scripts.
 pub(super) fn name(scripts: &[String]) -> String {
@@ -44,7 +58,9 @@ pub(super) async fn build(address: &Address, keys: &Keys, name: &str, scripts: &
     if known.as_deref() != Some(MARK) {
         let made = make(&mut operator, address, keys, name, scripts).await;
         if made.is_err() {
-            let _ = ask(&mut operator, format!("drop database if exists {name} with (force)")).await;
+            for name in [name, &twin(name)] {
+                let _ = ask(&mut operator, format!("drop database if exists {name} with (force)")).await;
+            }
         }
         made?;
     }
@@ -59,31 +75,53 @@ async fn make(
     name: &str,
     scripts: &[String],
 ) -> Result<(), ServerError> {
-    let begin = [
-        format!("drop database if exists {name} with (force)"),
-        format!("create database {name} template {TEMPLATE}"),
-        format!(
-            "revoke all on database {name} from public; grant connect, create, temp on database {name} to {AUTHOR}"
-        ),
-    ];
-    for sql in begin {
-        ask(operator, sql).await.map_err(|error| unreachable(&error))?;
-    }
+    let twin = twin(name);
+    copy(operator, TEMPLATE, name).await.map_err(|error| unreachable(&error))?;
     let running = run(address, keys, name, scripts);
     let ran = tokio::time::timeout(PATIENCE, running).await;
     ran.unwrap_or_else(|_| Err(ServerError::Scripts(format!("the scripts take more than {} s", PATIENCE.as_secs()))))?;
     let mut inside = address.operate(Some(name)).await?;
-    let opened = ask(&mut inside, OPEN.to_owned()).await;
-    let _ = inside.close().await;
-    let end = format!(
-        "revoke all on database {name} from {AUTHOR}; grant connect on database {name} to {READER};
-         comment on database {name} is '{MARK}'"
-    );
-    match opened {
-        Ok(()) => ask(operator, end).await,
-        Err(error) => Err(error),
+    ask(&mut inside, OPEN.to_owned()).await.map_err(|error| unreachable(&error))?;
+    // Nobody else may be connected to what is copied.
+    inside.close().await.map_err(|error| unreachable(&error))?;
+    copy(operator, name, &twin).await.map_err(|error| unreachable(&error))?;
+    if let Err(error) = reverse(address, keys, &twin).await {
+        tracing::debug!(%error, database = name, "rows could not be put in reverse");
     }
-    .map_err(|error| unreachable(&error))
+    for name in [&twin, name] {
+        let end = format!(
+            "revoke all on database {name} from {AUTHOR}; grant connect on database {name} to {READER};
+             comment on database {name} is '{MARK}'"
+        );
+        ask(operator, end).await.map_err(|error| unreachable(&error))?;
+    }
+    Ok(())
+}
+
+/// Makes a database like another, for the author alone.
+async fn copy(operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
+    let steps = [
+        format!("drop database if exists {name} with (force)"),
+        format!("create database {name} template {of}"),
+        format!(
+            "revoke all on database {name} from public; grant connect, create, temp on database {name} to {AUTHOR}"
+        ),
+    ];
+    for sql in steps {
+        ask(operator, sql).await?;
+    }
+    Ok(())
+}
+
+/// Puts the rows of each table in reverse, as the role that owns them: what a table computes is the task's.
+async fn reverse(address: &Address, keys: &Keys, name: &str) -> Result<(), Error> {
+    let mut inside = address.connect(&Role::Operator, Some(name)).await?;
+    ask(&mut inside, LOOSEN.to_owned()).await?;
+    let mut author = address.connect(&Role::Author(keys), Some(name)).await?;
+    ask(&mut author, include_str!("reverse.sql").to_owned()).await?;
+    author.close().await?;
+    ask(&mut inside, "analyze".to_owned()).await?;
+    inside.close().await
 }
 
 /// Runs scripts as the role that owns what they make.
@@ -131,6 +169,7 @@ pub(super) async fn drop_beyond(
         }
         // Fails while somebody is connected.
         if ask(&mut operator, format!("drop database if exists {name}")).await.is_ok() {
+            let _ = ask(&mut operator, format!("drop database if exists {} with (force)", twin(&name))).await;
             beyond -= 1;
         }
         let unlocked = sqlx::query("select pg_advisory_unlock($1)").bind(key(&name)).execute(&mut operator).await;

@@ -75,10 +75,12 @@ impl Postgres {
         Ok(keys)
     }
 
-    /// A connection of the reader's. One that was dropped meanwhile is made again, where its scripts are known.
-    async fn reader(&self, database: &str) -> Result<PgConnection, ServerError> {
+    /// A connection of the reader's, to a database or its twin. One that was dropped meanwhile is made again, where its scripts are
+    /// known.
+    async fn reader(&self, database: &str, reverse: bool) -> Result<PgConnection, ServerError> {
         let keys = self.keys().await?;
-        let error = match self.address.connect(&Role::Reader(&keys), Some(database)).await {
+        let name = if reverse { build::twin(database) } else { database.to_owned() };
+        let error = match self.address.connect(&Role::Reader(&keys), Some(&name)).await {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
@@ -94,7 +96,7 @@ impl Postgres {
             _ => return Err(connect::unreachable(&error)),
         }
         let keys = self.keys().await?;
-        let connected = self.address.connect(&Role::Reader(&keys), Some(database)).await;
+        let connected = self.address.connect(&Role::Reader(&keys), Some(&name)).await;
         connected.map_err(|error| connect::unreachable(&error))
     }
 
@@ -129,7 +131,7 @@ impl Server for Postgres {
     fn describe<'a>(&'a self, database: &'a str) -> Served<'a, Vec<Table>> {
         Box::pin(async move {
             let _permit = self.permit().await?;
-            let mut connection = self.reader(database).await?;
+            let mut connection = self.reader(database, false).await?;
             let tables = describe::describe(&mut connection).await.map_err(|error| connect::unreachable(&error))?;
             let _ = connection.close().await;
             Ok(tables)
@@ -141,7 +143,7 @@ impl Server for Postgres {
             let _permit = self.permit().await?;
             self.kept().use_again(database);
             let query = run::Query { sql, limits, reverse, time: self.statement };
-            let mut connection = self.reader(database).await?;
+            let mut connection = self.reader(database, reverse).await?;
             let lost = match run::run(&mut connection, query).await {
                 Ok(ran) => {
                     run::leave(connection, &ran).await;
@@ -150,14 +152,14 @@ impl Server for Postgres {
                 Err(lost) => lost,
             };
             // A server that lost one of its processes starts all others again.
-            let mut connection = connect::patiently(|| self.reader(database)).await?;
+            let mut connection = connect::patiently(|| self.reader(database, reverse)).await?;
             match run::run(&mut connection, query).await {
                 Ok(ran) => {
                     run::leave(connection, &ran).await;
                     Ok(ran)
                 }
                 Err(_) => {
-                    connect::patiently(|| self.reader(database)).await?;
+                    connect::patiently(|| self.reader(database, reverse)).await?;
                     Ok(run::ended(assay_cell::query::End::Error(format!("the server ends, twice: {lost}"))))
                 }
             }
