@@ -118,7 +118,12 @@ impl Server for Postgres {
             }
             let _permit = self.permit().await?;
             let keys = self.keys().await?;
-            build::build(&self.address, &keys, &name, scripts).await?;
+            let built = build::build(&self.address, &keys, &name, scripts).await;
+            if let Err(ServerError::Unreachable(_)) = &built {
+                // Roles may not be what they were: next time they are made so.
+                *self.keys.lock().await = None;
+            }
+            built?;
             self.kept().add(&name, scripts);
             let oldest_first = |names: &mut Vec<String>| self.kept().sort(names);
             if let Err(error) = build::drop_beyond(&self.address, self.databases, oldest_first).await {
