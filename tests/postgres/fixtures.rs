@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_core::{Completion, Grade, Item, Meta, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Mode};
 use assay_node::Node;
+use assay_node::config::Sql;
 use serde_json::{Value, json};
 
 use crate::server::{Server, server};
@@ -16,18 +17,27 @@ pub(crate) struct Service {
     pub(crate) server: Arc<Server>,
 }
 
-/// A node that gives statements a second.
+/// A node that gives statements more time than any here takes.
 pub(crate) async fn service() -> Service {
+    service_with(|_| {}).await
+}
+
+pub(crate) async fn service_with(change: impl FnOnce(&mut Sql)) -> Service {
     let server = server();
-    let node = node(&server.url(), 200).await;
+    let node = node_with(&server.url(), change).await;
     Service { node, server }
 }
 
-pub(crate) async fn node(url: &str, databases: usize) -> Node {
+/// A node that asks the server of this URL.
+pub(crate) async fn node(url: &str) -> Node {
+    node_with(url, |_| {}).await
+}
+
+pub(crate) async fn node_with(url: &str, change: impl FnOnce(&mut Sql)) -> Node {
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
     config.sql.postgres = url.into();
-    config.sql.statement_seconds = 1;
-    config.sql.postgres_databases = databases;
+    config.sql.statement_seconds = 60;
+    change(&mut config.sql);
     Node::start(config).await.unwrap()
 }
 

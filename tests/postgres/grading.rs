@@ -197,7 +197,7 @@ async fn a_task_without_a_server_fails_and_says_so() {
         ("postgres://assay:x@127.0.0.1:1/postgres".to_owned(), "refused"),
     ];
     for (url, reason) in failing {
-        let node = node(&url, 1).await;
+        let node = node(&url).await;
         let (outcome, _) = outcomes(&node, &task, &["select 1"]).await.remove(0);
         let Outcome::Failed(fault) = outcome else { panic!("{outcome:?}") };
         assert_eq!(fault.code.as_str(), "grader_unavailable");
@@ -206,7 +206,7 @@ async fn a_task_without_a_server_fails_and_says_so() {
     }
     let role = server.ask("postgres", "create role plain login password 'plain'; select 1");
     assert_eq!(role, "1");
-    let node = node(&server.url_of("plain", "plain"), 1).await;
+    let node = node(&server.url_of("plain", "plain")).await;
     let (outcome, _) = outcomes(&node, &task, &["select 1"]).await.remove(0);
     let Outcome::Failed(fault) = outcome else { panic!("{outcome:?}") };
     assert!(fault.message.contains("`plain` of `sql.postgres` is no superuser"), "{fault:?}");

@@ -41,7 +41,8 @@ pub(crate) fn server() -> Arc<Server> {
 }
 
 impl Server {
-    fn start() -> Self {
+    /// Starts one that is not shared.
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let is_root = folder.path().metadata().unwrap().uid() == 0;
         let secret = folder.path().join("password");

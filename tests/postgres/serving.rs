@@ -1,8 +1,12 @@
 //! What a node does on the server: databases are made once and dropped when there are too many, connections end.
 
-use assay_core::Outcome;
+use std::sync::Arc;
 
-use crate::fixtures::{hold, node, outcomes, service, task};
+use assay_core::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::fixtures::{hold, node, node_with, outcomes, service, task};
+use crate::server::Server;
 
 #[tokio::test]
 async fn nothing_comes_from_the_cache() {
@@ -18,7 +22,7 @@ async fn nothing_comes_from_the_cache() {
 #[tokio::test]
 async fn nodes_share_a_server() {
     let service = service().await;
-    let other = node(&service.server.url(), 200).await;
+    let other = node(&service.server.url()).await;
     let task = task("create table shared(a int)", "insert into shared values (1), (2)", "select a from shared");
     let cases = [("select * from shared", "correct"); 20];
     tokio::join!(hold(&service.node, &task, &cases), hold(&other, &task, &cases));
@@ -38,7 +42,7 @@ async fn a_database_that_was_dropped_is_made_again() {
         })
         .collect();
     // Beside what other tests make there is room for none.
-    let narrow = node(&service.server.url(), 1).await;
+    let narrow = node_with(&service.server.url(), |sql| sql.postgres_databases = 1).await;
     for _ in 0..2 {
         for (number, task) in tasks.iter().enumerate() {
             hold(&narrow, task, &[(&format!("select {number}"), "correct")]).await;
@@ -71,4 +75,37 @@ async fn statements_at_once_leave_no_connection_behind() {
          end loop; end $$; select 'gone'"
     );
     assert_eq!(service.server.ask("postgres", &gone), "gone");
+}
+
+/// Waits until a statement runs; the process that runs it.
+const RUNNING: &str = "do $$ begin
+        for attempt in 1..3000 loop
+            perform pg_stat_clear_snapshot();
+            exit when exists (select from pg_stat_activity where usename = 'assay_reader' and query like 'fetch forward%');
+            perform pg_sleep(0.01);
+        end loop;
+    end $$;
+    select pid from pg_stat_activity where usename = 'assay_reader' and query like 'fetch forward%' limit 1";
+
+#[tokio::test]
+async fn a_statement_whose_connection_is_lost_is_tried_once_more() {
+    // Losing a process ends all connections: this server is not shared.
+    let server = Arc::new(Server::start());
+    let node = node_with(&server.url(), |sql| sql.statement_seconds = 5).await;
+    let task = task("create table lost(a int)", "insert into lost select * from generate_series(1, 10)", "select 1");
+    hold(&node, &task, &[("select 1", "correct")]).await;
+    let endless =
+        "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, lost h, lost i, lost j, lost k";
+    for how in [Signal::TERM, Signal::KILL] {
+        let asked = Arc::clone(&server);
+        let losing = tokio::task::spawn_blocking(move || {
+            let process = asked.ask("postgres", RUNNING).parse().unwrap();
+            kill_process(Pid::from_raw(process).unwrap(), how).unwrap();
+        });
+        // The second time it takes all its time.
+        hold(&node, &task, &[(endless, "step_limit")]).await;
+        losing.await.unwrap();
+        hold(&node, &task, &[("select 1", "correct")]).await;
+    }
+    node.stop().await;
 }
