@@ -9,7 +9,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build images test fmt clippy docs unit load crash start storm programs queries submissions worst fuzz
+.PHONY: help serve build images postgres test fmt clippy docs unit load crash start storm programs queries submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -25,7 +25,10 @@ build: ## build the binary and say where it is
 images: build ## build the images programs run in, unless they are there
 	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
-test: fmt clippy docs images unit ## everything CI runs
+postgres: ## install the database server that tests start, unless it is there
+	@sh tests/postgres/install.sh
+
+test: fmt clippy docs images postgres unit ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check

@@ -77,7 +77,7 @@ fn a_library_stays_in_its_room() {
             assert!(!uses || rooms.contains(&name), "`{name}` must not know `{library}`");
         }
     };
-    only("sqlx", &["assay-store"]);
+    only("sqlx", &["assay-store", "assay-sqlbox"]);
     only("axum", &["assay-api"]);
     only("reqwest", &["assay-client", "assay-tests"]);
     only("clap", &["assay", "assay-tests"]);

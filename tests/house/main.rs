@@ -8,6 +8,6 @@ mod documents;
 
 /// The graders of the binary, with nothing to run programs in.
 fn graders() -> assay_core::GraderTable {
-    let sandboxes = assay_node::sandboxes::Sandboxes::open(&assay_node::config::Cells::default()).unwrap();
+    let sandboxes = assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
     assay_node::graders::graders(&sandboxes)
 }

@@ -5,6 +5,8 @@
 //! authorizer that lets it read and nothing else, with a budget of steps, small limits on lengths, rows and memory, functions
 //! whose cost one instruction would hide replaced, and no clock, randomness or files. So the same statement on the same image
 //! gives the same rows after the same number of steps, on any machine under any load.
+//!
+//! Beside that stands a PostgreSQL server of the operator's ([`Postgres`]), which is asked from outside of cells.
 
 mod build;
 mod connection;
@@ -14,7 +16,9 @@ mod guard;
 mod handler;
 mod meter;
 mod pattern;
+mod postgres;
 mod run;
 mod system;
 
 pub use handler::Databases;
+pub use postgres::{Postgres, PostgresOptions};

@@ -29,6 +29,8 @@ pub struct Config {
     pub engine: Engine,
     /// Where untrusted work runs.
     pub cells: Cells,
+    /// Where queries run that cells cannot.
+    pub sql: Sql,
     /// What is logged.
     pub log: Log,
 }
@@ -118,6 +120,76 @@ pub struct Cells {
     pub images: PathBuf,
     /// Binary that cells are started from; empty for this one.
     pub program: PathBuf,
+}
+
+/// `[sql]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sql {
+    /// URL of a PostgreSQL server set aside for tasks, as a superuser; empty for none.
+    pub postgres: ServerUrl,
+    /// Wall time a statement may take on it, in seconds.
+    pub statement_seconds: u64,
+    /// Most databases of tasks that are kept on it.
+    pub postgres_databases: usize,
+}
+
+impl Default for Sql {
+    fn default() -> Self {
+        Self { postgres: ServerUrl::default(), statement_seconds: 10, postgres_databases: 200 }
+    }
+}
+
+/// A URL that may hold a password, which is never shown: not printed, not logged.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct ServerUrl(String);
+
+impl ServerUrl {
+    /// The URL, password and all.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    fn redacted(&self) -> String {
+        let Some((scheme, rest)) = self.0.split_once("://") else {
+            return if self.0.is_empty() { String::new() } else { "***".to_owned() };
+        };
+        let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let user = match user.split_once(':') {
+            Some((name, _)) => format!("{name}:***@"),
+            None if user.is_empty() => String::new(),
+            None => format!("{user}@"),
+        };
+        // Parameters may hold one too.
+        let rest = match rest.split_once("password=") {
+            Some((before, after)) => {
+                let after = after.split_once('&').map_or(String::new(), |(_, others)| format!("&{others}"));
+                format!("{before}password=***{after}")
+            }
+            None => rest.to_owned(),
+        };
+        format!("{scheme}://{user}{rest}")
+    }
+}
+
+impl From<&str> for ServerUrl {
+    fn from(url: &str) -> Self {
+        Self(url.to_owned())
+    }
+}
+
+impl std::fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.redacted())
+    }
+}
+
+impl Serialize for ServerUrl {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.redacted())
+    }
 }
 
 /// `[log]`
@@ -221,7 +293,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The configuration as a TOML file.
+    /// The configuration as a TOML file, without passwords.
     #[must_use]
     pub fn to_toml(&self) -> String {
         // Tables of numbers, booleans and texts always serialise.
@@ -284,6 +356,16 @@ fn parse(table: &Table) -> Result<Config, String> {
             config.server.listen
         ));
     }
+    let postgres = config.sql.postgres.reveal();
+    if !postgres.is_empty() && !["postgres://", "postgresql://"].iter().any(|scheme| postgres.starts_with(scheme)) {
+        return Err("`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned());
+    }
+    if !(1..=3_600).contains(&config.sql.statement_seconds) {
+        return Err(format!("`sql.statement_seconds` is between 1 and 3600: {}", config.sql.statement_seconds));
+    }
+    if config.sql.postgres_databases == 0 {
+        return Err("`sql.postgres_databases` is at least 1".to_owned());
+    }
     Ok(config)
 }
 
@@ -325,6 +407,25 @@ mod tests {
         assert!(read.cells.images.ends_with("assay/images"), "an empty folder is the user's cache");
         read.cells.images = PathBuf::new();
         assert_eq!(read, config);
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let shown = |url: &str| {
+            let variables = [("ASSAY_SQL_POSTGRES", url)];
+            let config = load("", &variables, Vec::new()).unwrap();
+            assert_eq!(config.sql.postgres.reveal(), url);
+            let line = config.to_toml().lines().find(|line| line.starts_with("postgres = ")).unwrap().to_owned();
+            assert_eq!(format!("{:?}", config.sql.postgres), line.trim_start_matches("postgres = "));
+            line
+        };
+        assert_eq!(shown("postgres://me:a@b:c@host:5/db"), "postgres = \"postgres://me:***@host:5/db\"");
+        assert_eq!(
+            shown("postgres://me@host/db?password=x&a=b"),
+            "postgres = \"postgres://me@host/db?password=***&a=b\""
+        );
+        let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("`sql.postgres` is a URL") && !error.contains("secret"), "{error}");
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Node {
     /// # Errors
     /// As [`Node::start`].
     pub async fn with_graders(config: Config, others: Vec<Arc<dyn Grader>>) -> Result<Self, NodeError> {
-        let sandboxes = Sandboxes::open(&config.cells).map_err(NodeError::Cells)?;
+        let sandboxes = Sandboxes::open(&config.cells, &config.sql).map_err(NodeError::Cells)?;
         let graders = graders::graders(&sandboxes);
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());

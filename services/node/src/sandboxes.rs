@@ -1,13 +1,17 @@
-//! Where untrusted work runs: the pool of cells, the images they have, and the hidden role in which this binary is a cell.
+//! Where untrusted work runs: the pool of cells, the images they have, the hidden role in which this binary is a cell, and the
+//! database server of the operator's.
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use assay_cell::program::ImageInfo;
+use assay_cell::query::Server;
 use assay_cell::{CellError, CellOptions, Cells, Handlers, close_inherited, confine, end_with_parent, role};
 use assay_code::Programs;
 use assay_sql::Queries;
-use assay_sqlbox::Databases;
+use assay_sqlbox::{Databases, Postgres, PostgresOptions};
 use assay_wasm::{Folder, ImageError, LANGUAGES};
 
 use crate::{config, observe};
@@ -22,17 +26,17 @@ pub struct Sandboxes {
     pub cells: Cells,
     /// Programs in them.
     pub programs: Programs,
-    /// Queries in them.
+    /// Queries in them, and on a server where one is named.
     pub queries: Queries,
     has_images: bool,
 }
 
 impl Sandboxes {
-    /// The cells this configuration asks for. None is started yet.
+    /// The cells and the server this configuration asks for. None is started or reached yet.
     ///
     /// # Errors
     /// When this binary cannot be found, which a cell is started from.
-    pub fn open(config: &config::Cells) -> std::io::Result<Self> {
+    pub fn open(config: &config::Cells, sql: &config::Sql) -> std::io::Result<Self> {
         let program =
             if config.program.as_os_str().is_empty() { std::env::current_exe()? } else { config.program.clone() };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -42,7 +46,7 @@ impl Sandboxes {
         let images = images(config);
         let has_images = !images.is_empty();
         let programs = Programs::new(cells.clone(), images);
-        let queries = Queries::new(cells.clone(), None);
+        let queries = Queries::new(cells.clone(), server(sql));
         Ok(Self { cells, programs, queries, has_images })
     }
 
@@ -56,6 +60,19 @@ impl Sandboxes {
         }
         self.cells.warm()
     }
+}
+
+/// The database server this configuration names.
+fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
+    let url = config.postgres.reveal();
+    if url.is_empty() {
+        return None;
+    }
+    Some(Arc::new(Postgres::new(&PostgresOptions {
+        url: url.to_owned(),
+        statement: Duration::from_secs(config.statement_seconds),
+        databases: config.postgres_databases,
+    })))
 }
 
 /// The images this configuration has.

@@ -12,7 +12,8 @@ use crate::exit::Ended;
 use crate::table;
 
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
-    let sandboxes = Sandboxes::open(&configuration(file, Vec::new())?.cells)?;
+    let config = configuration(file, Vec::new())?;
+    let sandboxes = Sandboxes::open(&config.cells, &config.sql)?;
     let graders = assay_node::graders::graders(&sandboxes);
     let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = std::io::stdout().lock();

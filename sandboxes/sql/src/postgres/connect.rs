@@ -1,0 +1,108 @@
+//! Connections: of the operator's role, of the one that makes what a task gives, of the one that reads.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_cell::query::ServerError;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, Error, PgConnection};
+
+use super::ends;
+
+/// Runs scripts of tasks.
+pub(super) const AUTHOR: &str = "assay_author";
+
+/// Runs statements.
+pub(super) const READER: &str = "assay_reader";
+
+/// Time to connect.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a server that starts again is asked, once a second.
+const TRIES: usize = 10;
+
+/// Passwords of the roles.
+pub(super) struct Keys {
+    pub(super) author: String,
+    pub(super) reader: String,
+}
+
+impl Keys {
+    /// From what only superusers can read: every node with the same server comes to the same.
+    pub(super) fn derive(secret: &str) -> Self {
+        let key = |role: &str| {
+            let bytes = blake3::derive_key(
+                "assay 2026-11 password of a PostgreSQL role",
+                format!("{role} {secret}").as_bytes(),
+            );
+            blake3::Hash::from_bytes(bytes).to_hex().to_string()
+        };
+        Self { author: key(AUTHOR), reader: key(READER) }
+    }
+}
+
+/// Who connects.
+pub(super) enum Role<'a> {
+    Operator,
+    Author(&'a Keys),
+    Reader(&'a Keys),
+}
+
+/// Where the server is, or what is wrong with its URL.
+pub(super) struct Address(Result<PgConnectOptions, String>);
+
+impl Address {
+    pub(super) fn new(url: &str) -> Self {
+        let options = PgConnectOptions::from_str(url).map(PgConnectOptions::disable_statement_logging);
+        Self(options.map_err(|error| format!("`sql.postgres` is no URL of a server: {error}")))
+    }
+
+    /// Connects, to the database of the URL where no other is named.
+    pub(super) async fn connect(&self, role: &Role<'_>, database: Option<&str>) -> Result<PgConnection, Error> {
+        let options = self.0.clone().map_err(|message| Error::Configuration(message.into()))?;
+        let options = match role {
+            Role::Operator => options.options([("search_path", "pg_catalog")]),
+            Role::Author(keys) => options.username(AUTHOR).password(&keys.author),
+            Role::Reader(keys) => options.username(READER).password(&keys.reader),
+        };
+        let options = match database {
+            Some(database) => options.database(database),
+            None => options,
+        };
+        let connecting = PgConnection::connect_with(&options);
+        tokio::time::timeout(PATIENCE, connecting).await.unwrap_or_else(|_| {
+            Err(Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "it takes too long to connect")))
+        })
+    }
+
+    /// Connects as the operator, to the database of the URL where no other is named.
+    pub(super) async fn operate(&self, database: Option<&str>) -> Result<PgConnection, ServerError> {
+        self.connect(&Role::Operator, database).await.map_err(|error| unreachable(&error))
+    }
+}
+
+/// Tries until the server answers, or has not for some seconds.
+pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, ServerError> {
+    let mut last = attempt().await;
+    for _ in 1..TRIES {
+        if last.is_ok() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        last = attempt().await;
+    }
+    last
+}
+
+/// The server does not do what it must.
+pub(super) fn unreachable(error: &Error) -> ServerError {
+    let message = match error {
+        Error::Database(told) if matches!(told.code().as_deref(), Some("28P01" | "28000")) => {
+            format!("{}; `pg_hba.conf` must let `{AUTHOR}` and `{READER}` in by password", told.message())
+        }
+        other => ends::message(other),
+    };
+    ServerError::Unreachable(message)
+}

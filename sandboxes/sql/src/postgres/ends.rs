@@ -1,0 +1,68 @@
+//! What an error of the server means for a statement.
+
+use std::borrow::Cow;
+
+use assay_cell::query::End;
+use sqlx::Error;
+use sqlx::error::DatabaseError;
+
+/// The `SQLSTATE`, where the server told one.
+pub(super) fn code(error: &Error) -> Option<String> {
+    error.as_database_error().and_then(DatabaseError::code).map(Cow::into_owned)
+}
+
+/// What it says.
+pub(super) fn message(error: &Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |told| told.message().to_owned())
+}
+
+/// Whether the connection was lost, or the server is at fault otherwise.
+pub(super) fn is_lost(error: &Error) -> bool {
+    let Some(code) = code(error) else { return true };
+    let statement_is_at_fault = ["57014", "08P01", "53200", "53400"].contains(&code.as_str());
+    !statement_is_at_fault && ["08", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+}
+
+/// How a statement ended by an error that is its own.
+pub(super) fn end_of(error: &Error) -> End {
+    let message = message(error);
+    let code = code(error).unwrap_or_default();
+    match code.as_str() {
+        "57014" => End::OutOfSteps,
+        "53200" | "53400" => End::OutOfMemory,
+        "54000" => End::TooLong,
+        "42501" | "25006" => End::Denied(denied(&message)),
+        "42601" if message.contains("cannot insert multiple commands") => End::Several,
+        "42601" if message.contains("INTO is not allowed here") => End::Denied("writing".to_owned()),
+        "42601" if message.contains(" at or near ") || message.ends_with(" at end of input") => End::Syntax(message),
+        "0A000" if message.contains("data-modifying statements") => End::Denied("writing".to_owned()),
+        // The message shows no code, and a length beyond all is no fault of the server.
+        "XX000" if message.starts_with("invalid memory alloc request size") => End::TooLong,
+        _ => End::Error(message),
+    }
+}
+
+/// What was refused, out of the server's words.
+fn denied(message: &str) -> String {
+    if let Some(what) = message.strip_prefix("permission denied for ") {
+        return match what.split_once(' ') {
+            Some((kind, name)) => format!("the {kind} `{name}`"),
+            None => what.to_owned(),
+        };
+    }
+    let write =
+        message.strip_prefix("cannot execute ").and_then(|rest| rest.strip_suffix(" in a read-only transaction"));
+    write.map_or_else(|| format!("what the server refuses ({message})"), |what| format!("`{what}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_read_as_what_is_not_allowed() {
+        assert_eq!(denied("permission denied for function pg_sleep"), "the function `pg_sleep`");
+        assert_eq!(denied("cannot execute nextval() in a read-only transaction"), "`nextval()`");
+        assert_eq!(denied("must be superuser"), "what the server refuses (must be superuser)");
+    }
+}

@@ -1,0 +1,76 @@
+//! Nodes that ask the server, and grading on them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use assay_core::{Completion, Grade, Item, Meta, Outcome, Task};
+use assay_engine::{Batch, BatchItem, Mode};
+use assay_node::Node;
+use assay_node::config::Sql;
+use serde_json::{Value, json};
+
+use crate::server::{Server, server};
+
+/// A node and its server.
+pub(crate) struct Service {
+    pub(crate) node: Node,
+    pub(crate) server: Arc<Server>,
+}
+
+/// A node that gives statements more time than any here takes.
+pub(crate) async fn service() -> Service {
+    service_with(|_| {}).await
+}
+
+pub(crate) async fn service_with(change: impl FnOnce(&mut Sql)) -> Service {
+    let server = server();
+    let node = node_with(&server.url(), change).await;
+    Service { node, server }
+}
+
+/// A node that asks the server of this URL.
+pub(crate) async fn node(url: &str) -> Node {
+    node_with(url, |_| {}).await
+}
+
+pub(crate) async fn node_with(url: &str, change: impl FnOnce(&mut Sql)) -> Node {
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+    config.sql.postgres = url.into();
+    config.sql.statement_seconds = 60;
+    change(&mut config.sql);
+    Node::start(config).await.unwrap()
+}
+
+/// A task on one database.
+pub(crate) fn task(schema: &str, rows: &str, gold: &str) -> Value {
+    json!({"type": "sql", "dialect": "postgres", "database": {"schema": schema, "rows": rows}, "gold": gold})
+}
+
+/// The outcomes of these statements, and whether they came out of the cache.
+pub(crate) async fn outcomes(node: &Node, task: &Value, statements: &[&str]) -> Vec<(Outcome, bool)> {
+    let task = Task::from_json(&task.to_string()).unwrap();
+    let items = statements.iter().map(|statement| {
+        let completion = Completion::Text(format!("```sql\n{statement}\n```").into());
+        BatchItem::new(Item { prompt: None, completion, meta: Meta::default() }, task.clone())
+    });
+    let reply = node.engine().grade(Batch::new("postgres", items.collect()), Mode::Whole).await.unwrap();
+    reply.results().map(|result| (result.outcome.clone(), result.cached)).collect()
+}
+
+/// Holds that each statement gets its verdict, and that no grade is taken for exact.
+pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> Vec<Grade> {
+    let statements: Vec<&str> = cases.iter().map(|(statement, _)| *statement).collect();
+    let mut grades = Vec::new();
+    let mut missed = Vec::new();
+    for ((statement, verdict), (outcome, _)) in cases.iter().zip(outcomes(node, task, &statements).await) {
+        match outcome {
+            Outcome::Graded(grade) if grade.verdict.as_str() == *verdict => {
+                assert!(!grade.deterministic, "{statement}");
+                grades.push(grade);
+            }
+            other => missed.push(format!("{statement}\n  is not `{verdict}` but {other:?}")),
+        }
+    }
+    assert!(missed.is_empty(), "{} of {} missed:\n{}", missed.len(), cases.len(), missed.join("\n"));
+    grades
+}

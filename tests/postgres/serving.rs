@@ -1,0 +1,111 @@
+//! What a node does on the server: databases are made once and dropped when there are too many, connections end.
+
+use std::sync::Arc;
+
+use assay_core::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::fixtures::{hold, node, node_with, outcomes, service, task};
+use crate::server::Server;
+
+#[tokio::test]
+async fn nothing_comes_from_the_cache() {
+    let service = service().await;
+    let task = task("create table once(a int)", "insert into once values (1)", "select a from once");
+    for _ in 0..2 {
+        let (outcome, cached) = outcomes(&service.node, &task, &["select 1"]).await.remove(0);
+        assert!(matches!(outcome, Outcome::Graded(_)) && !cached);
+    }
+    service.node.stop().await;
+}
+
+#[tokio::test]
+async fn nodes_share_a_server() {
+    let service = service().await;
+    let other = node(&service.server.url()).await;
+    let task = task("create table shared(a int)", "insert into shared values (1), (2)", "select a from shared");
+    let cases = [("select * from shared", "correct"); 20];
+    tokio::join!(hold(&service.node, &task, &cases), hold(&other, &task, &cases));
+    let made = "select count(*) from pg_stat_database where datname ~ '^assay_[0-9a-f]{40}$'";
+    assert!(service.server.ask("postgres", made).parse::<u32>().unwrap() > 0);
+    other.stop().await;
+    service.node.stop().await;
+}
+
+#[tokio::test]
+async fn a_database_that_was_dropped_is_made_again() {
+    let service = service().await;
+    let tasks: Vec<_> = (0..4)
+        .map(|number| {
+            let rows = format!("insert into numbered{number} values ({number})");
+            task(&format!("create table numbered{number}(a int)"), &rows, &format!("select a from numbered{number}"))
+        })
+        .collect();
+    // Beside what other tests make there is room for none.
+    let narrow = node_with(&service.server.url(), |sql| sql.postgres_databases = 1).await;
+    for _ in 0..2 {
+        for (number, task) in tasks.iter().enumerate() {
+            hold(&narrow, task, &[(&format!("select {number}"), "correct")]).await;
+        }
+    }
+    narrow.stop().await;
+    service.node.stop().await;
+}
+
+#[tokio::test]
+async fn statements_at_once_leave_no_connection_behind() {
+    let service = service().await;
+    let task = task("create table many(a int)", "insert into many values (1)", "select a from many");
+    let cases: Vec<_> = [("select 1", "correct"), ("select generate_series(1, 1000000000)", "row_limit")]
+        .into_iter()
+        .cycle()
+        .take(100)
+        .collect();
+    hold(&service.node, &task, &cases).await;
+    service.node.stop().await;
+    let database = "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid desc limit 1";
+    let database = service.server.ask("postgres", database);
+    // The server ends what is left in a second: until then this waits.
+    let gone = format!(
+        "do $$ begin for attempt in 1..500 loop
+             perform pg_stat_clear_snapshot();
+             exit when not exists (select from pg_stat_activity where datname = '{database}' and usename = 'assay_reader');
+             assert attempt < 500, 'connections stay';
+             perform pg_sleep(0.01);
+         end loop; end $$; select 'gone'"
+    );
+    assert_eq!(service.server.ask("postgres", &gone), "gone");
+}
+
+/// Waits until a statement runs; the process that runs it.
+const RUNNING: &str = "do $$ begin
+        for attempt in 1..3000 loop
+            perform pg_stat_clear_snapshot();
+            exit when exists (select from pg_stat_activity where usename = 'assay_reader' and query like 'fetch forward%');
+            perform pg_sleep(0.01);
+        end loop;
+    end $$;
+    select pid from pg_stat_activity where usename = 'assay_reader' and query like 'fetch forward%' limit 1";
+
+#[tokio::test]
+async fn a_statement_whose_connection_is_lost_is_tried_once_more() {
+    // Losing a process ends all connections: this server is not shared.
+    let server = Arc::new(Server::start());
+    let node = node_with(&server.url(), |sql| sql.statement_seconds = 5).await;
+    let task = task("create table lost(a int)", "insert into lost select * from generate_series(1, 10)", "select 1");
+    hold(&node, &task, &[("select 1", "correct")]).await;
+    let endless =
+        "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, lost h, lost i, lost j, lost k";
+    for how in [Signal::TERM, Signal::KILL] {
+        let asked = Arc::clone(&server);
+        let losing = tokio::task::spawn_blocking(move || {
+            let process = asked.ask("postgres", RUNNING).parse().unwrap();
+            kill_process(Pid::from_raw(process).unwrap(), how).unwrap();
+        });
+        // The second time it takes all its time.
+        hold(&node, &task, &[(endless, "step_limit")]).await;
+        losing.await.unwrap();
+        hold(&node, &task, &[("select 1", "correct")]).await;
+    }
+    node.stop().await;
+}
