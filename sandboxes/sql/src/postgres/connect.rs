@@ -53,7 +53,10 @@ pub(super) struct Address(Result<PgConnectOptions, String>);
 
 impl Address {
     pub(super) fn new(url: &str) -> Self {
-        let options = PgConnectOptions::from_str(url).map(PgConnectOptions::disable_statement_logging);
+        // What the server remarks on the way is nobody's news.
+        let quiet =
+            |options: PgConnectOptions| options.disable_statement_logging().options([("client_min_messages", "error")]);
+        let options = PgConnectOptions::from_str(url).map(quiet);
         Self(options.map_err(|error| format!("`sql.postgres` is no URL of a server: {error}")))
     }
 
