@@ -16,7 +16,7 @@ use serde_bytes::ByteBuf;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What statements may use here.
-const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 64 << 20 };
+const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 64 << 20, long_values: true };
 
 /// Two tables: a few rows of every kind, and numbers to multiply.
 const SCRIPT: &str = "

@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use assay_core::extraction::fences::{Block, blocks, fences, outdented};
 
+use crate::statement::tokens;
+use crate::task::Dialect;
+
 /// Tags that hold an answer.
 const TAGS: &[&str] = &["answer", "solution", "sql"];
 
 /// Names of SQL in info strings.
-const NAMES: &[&str] = &["sql", "sqlite", "sqlite3", "postgres", "postgresql", "pgsql", "psql"];
+const NAMES: &[&str] = &["sql", "sqlite", "sqlite3", "mysql", "postgres", "postgresql", "pgsql", "psql"];
 
 /// A text that may be the statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,44 +28,87 @@ pub(crate) struct Found {
 pub(crate) fn extract(text: &str) -> Option<Found> {
     let fenced = fenced(text);
     let found = match last_tag(text) {
-        Some(tag) if fenced.as_ref().is_none_or(|fenced| fenced.span.end < tag.end) => inside(text, tag.clone())
-            .unwrap_or_else(|| Found { text: text[tag.clone()].to_owned(), span: tag, rule: "tag" }),
+        Some(tag) if fenced.as_ref().is_none_or(|fenced| fenced.span.end < tag.end) => inside(text, tag),
         _ => fenced.unwrap_or_else(|| Found { text: text.to_owned(), span: 0..text.len(), rule: "whole" }),
     };
     (!found.text.trim().is_empty()).then_some(found)
 }
 
-/// What a block inside a tag holds.
-fn inside(text: &str, tag: Range<usize>) -> Option<Found> {
-    let mut found = fenced(&text[tag.clone()])?;
-    found.span = found.span.start + tag.start..found.span.end + tag.start;
-    Some(found)
+/// What a tag holds: a block in it, or all of it.
+fn inside(text: &str, tag: Range<usize>) -> Found {
+    let within = |span: Range<usize>| span.start + tag.start..span.end + tag.start;
+    match fenced(&text[tag.clone()]) {
+        Some(found) => Found { span: within(found.span.clone()), ..found },
+        None => Found { text: text[tag.clone()].to_owned(), span: tag, rule: "tag" },
+    }
 }
 
-/// The last block that names SQL, else the last that names nothing.
+/// The last block that names SQL, else the last that names nothing, those that begin like a query before others, those that hold
+/// nothing never; else what stands between marks inside a line.
 fn fenced(text: &str) -> Option<Found> {
-    let fences = fences(text);
-    let blocks = blocks(&fences, text.len());
+    let plain = without_prefixes(text);
+    let fences = fences(&plain);
+    let mut blocks = blocks(&fences, plain.len());
+    blocks.retain(|block| {
+        !tokens(&plain[block.inside.start..block.inside.end.max(block.inside.start)], Dialect::Sqlite).is_empty()
+    });
     let names_sql = |block: &&Block<'_>| {
         let word = block.info.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
         word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)))
     };
-    let unnamed = || blocks.iter().rfind(|block| block.info.is_empty());
-    let block = blocks.iter().rfind(names_sql).or_else(unnamed)?;
+    let begins = |block: &&Block<'_>| {
+        let inside = &plain[block.inside.clone()];
+        let first = tokens(inside, Dialect::Sqlite).first().map(|token| token.text.to_ascii_lowercase());
+        first.is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
+    };
+    let unnamed = |block: &&Block<'_>| block.info.is_empty();
+    let chosen = blocks.iter().rfind(names_sql);
+    let chosen = chosen.or_else(|| blocks.iter().rfind(|block| unnamed(block) && begins(block)));
+    let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else { return in_line(text) };
     let span = block.inside.start..block.inside.end.max(block.inside.start);
-    Some(Found { text: outdented(&text[span.clone()], block.indent), span, rule: "fenced" })
+    Some(Found { text: outdented(&plain[span.clone()], block.indent), span, rule: "fenced" })
 }
 
-/// Where the last pair of tags has its inside.
+/// The text with what may stand before a fence as blanks: the number of a list, the sign of a quotation.
+fn without_prefixes(text: &str) -> String {
+    let line = |line: &str| {
+        let mark = line.find("```").or_else(|| line.find("~~~")).filter(|at| {
+            let before = &line[..*at];
+            !before.trim().is_empty() && before.chars().all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c))
+        });
+        match mark {
+            Some(at) => format!("{}{}", " ".repeat(at), &line[at..]),
+            None => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// What stands between the last marks of SQL that do not begin a line.
+fn in_line(text: &str) -> Option<Found> {
+    let lower = text.to_ascii_lowercase();
+    let start = lower.rfind("```sql")? + "```sql".len();
+    let end = text[start..].find("```").map_or(text.len(), |end| start + end);
+    Some(Found { text: text[start..end].to_owned(), span: start..end, rule: "fenced" })
+}
+
+/// Where the last pair of tags has its inside: of pairs inside one another the innermost.
 fn last_tag(text: &str) -> Option<Range<usize>> {
     let lower = text.to_ascii_lowercase();
-    let pair = |name: &&str| {
-        let close = lower.rfind(&format!("</{name}>"))?;
-        let open = format!("<{name}>");
-        let start = lower[..close].rfind(&open)? + open.len();
-        Some(start..close)
+    let last = |lower: &str| {
+        let pair = |name: &&str| {
+            let close = lower.rfind(&format!("</{name}>"))?;
+            let open = format!("<{name}>");
+            let start = lower[..close].rfind(&open)? + open.len();
+            Some(start..close)
+        };
+        TAGS.iter().filter_map(pair).max_by_key(|range| range.end)
     };
-    TAGS.iter().filter_map(pair).max_by_key(|range| range.end)
+    let mut range = last(&lower)?;
+    while let Some(inner) = last(&lower[range.clone()]) {
+        range = range.start + inner.start..range.start + inner.end;
+    }
+    Some(range)
 }
 
 #[cfg(test)]
@@ -89,6 +135,24 @@ mod tests {
         assert_eq!(found(" \n"), None);
         assert_eq!(found("<answer> </answer>"), None);
         assert_eq!(found("```python\nx\n```\n```\nselect 1\n```"), Some(("select 1\n".to_owned(), "fenced")));
+    }
+
+    #[test]
+    fn marks_may_stand_where_models_put_them() {
+        let query = Some("select 1");
+        let of = |text: &str| found(text).map(|(text, _)| text.trim().to_owned());
+        for text in [
+            "1. ```sql\n   select 1\n   ```",
+            "> ```sql\n select 1\n> ```",
+            "First ```sql\nselect 2\n``` no, wait ```sql\nselect 1\n``` done",
+            "<answer><sql>select 1</sql></answer>",
+            "<solution><answer>select 1</answer></solution>",
+            "```\nselect 1\n```\ngives\n```\n1 | 2\n```",
+            "```sql\nselect 1\n```\n```sql\n-- that is all\n```",
+            "```sql\nselect 1\n```\n```sql\n```",
+        ] {
+            assert_eq!(of(text).as_deref(), query, "{text}");
+        }
     }
 
     #[test]

@@ -11,12 +11,12 @@ use assay_core::{
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use crate::compare::{Difference, Rule, compare};
+use crate::compare::{Difference, Rule, compare_all};
 use crate::extract::{Found, extract};
 use crate::partial::Parts;
 use crate::queries::{Attempt, Queries, Terms};
-use crate::ready::{Ready, Stage, how, prepare};
-use crate::task::{Dialect, SqlTask};
+use crate::ready::{Ready, how, prepare};
+use crate::task::{Columns, Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
 
 /// A task ready for completions.
@@ -81,20 +81,19 @@ impl PreparedSql {
             }
             let mut open: Vec<&mut Trial> = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none()).collect();
             let statements: Vec<&str> = open.iter().map(|trial| trial.found.text.as_str()).collect();
-            let terms = Terms { limits: self.task.limits, reverse: false };
+            let terms = Terms { limits: ready.limits, reverse: false };
             let on: Vec<_> = stages.iter().map(|stage| (&stage.database, stage.steps)).collect();
             let answered = self.queries.run(&statements, terms, &on).await?;
             for (trial, attempts) in open.iter_mut().zip(answered) {
-                self.judge(trial, stages, attempts);
+                self.judge(trial, ready, attempts);
             }
         }
         Ok(trials.iter().map(|trial| self.graded(ready, trial.as_ref())).collect())
     }
 
     /// Compares what a statement gave on some databases with what the golds give there.
-    fn judge(&self, trial: &mut Trial, stages: &[Stage], attempts: Vec<Attempt>) {
-        let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
-        for (stage, attempt) in stages.iter().zip(attempts) {
+    fn judge(&self, trial: &mut Trial, ready: &Ready, attempts: Vec<Attempt>) {
+        for attempt in attempts {
             let ran = Arc::clone(&attempt.ran);
             trial.attempts.push(attempt);
             if ran.end != End::Rows {
@@ -102,18 +101,29 @@ impl PreparedSql {
                 return;
             }
             let mut first = None;
-            trial.agreeing.retain(|gold| match compare(&stage.golds[*gold].sheet, &ran.rows, rule) {
-                Ok(()) => true,
-                Err(difference) => {
-                    first.get_or_insert((difference, *gold));
-                    false
+            let golds = std::mem::take(&mut trial.agreeing);
+            for gold in golds {
+                match self.compare(trial, ready, gold) {
+                    Ok(()) => trial.agreeing.push(gold),
+                    Err(difference) => {
+                        first.get_or_insert((difference, gold));
+                    }
                 }
-            });
+            }
             if trial.agreeing.is_empty() {
                 trial.wrong = Some(Wrong { end: End::Rows, difference: first });
                 return;
             }
         }
+    }
+
+    /// Compares what a statement gave on the last database with what a gold gives there; on all so far where columns are chosen.
+    fn compare(&self, trial: &Trial, ready: &Ready, gold: usize) -> Result<(), Difference> {
+        let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
+        let seen = ready.stages.iter().zip(&trial.attempts);
+        let parts: Vec<_> = seen.map(|(stage, attempt)| (&stage.golds[gold].sheet, &attempt.ran.rows)).collect();
+        let from = if rule.columns == Columns::Strict { parts.len().saturating_sub(1) } else { 0 };
+        compare_all(&parts[from..], rule)
     }
 
     /// The databases and golds, or why there are none. A fault of ours is not kept.

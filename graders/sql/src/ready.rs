@@ -1,6 +1,6 @@
 //! What is done once for all completions of a task: databases are made, golds run on them, and golds that decide nothing refused.
 
-use assay_cell::query::{End, Ran, Rows, Table, Value};
+use assay_cell::query::{End, Limits, Ran, Rows, Table, Value};
 use assay_core::{ErrorCode, Fault};
 
 use crate::compare::{Rule, Sheet, compare};
@@ -26,6 +26,8 @@ const TRIES: usize = 4;
 pub(crate) struct Ready {
     /// The base first.
     pub(crate) stages: Vec<Stage>,
+    /// What a statement may use: long values as well, where a gold makes them.
+    pub(crate) limits: Limits,
     /// What the base is made of, where parts are scored.
     pub(crate) tables: Vec<Table>,
 }
@@ -61,6 +63,8 @@ impl From<Fault> for Unfit {
 /// Prepares a task. `seed` decides what is generated.
 pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Result<Ready, Fault> {
     let base = queries.build(task.dialect, &task.base).await.map_err(|unbuilt| told(unbuilt, "the database"))?;
+    let limits = Limits { long_values: needs_long_values(task, queries, &base).await?, ..task.limits };
+    let task = &SqlTask { limits, ..task.clone() };
     let mut stages = vec![stage(task, queries, base.clone(), "the database").await?];
     let wants_variants = matches!(task.variants, Variants::Generated(1..));
     let tables = if wants_variants || task.partial.is_some() { queries.describe(&base).await? } else { Vec::new() };
@@ -89,7 +93,19 @@ pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries) -> Res
             return Err(at_fault(message));
         }
     }
-    Ok(Ready { stages, tables })
+    Ok(Ready { stages, limits, tables })
+}
+
+/// Whether a gold makes values that are long even on the base.
+async fn needs_long_values(task: &SqlTask, queries: &Queries, base: &Database) -> Result<bool, Fault> {
+    let golds: Vec<&str> = task.golds.iter().map(String::as_str).collect();
+    let terms = Terms { limits: task.limits, reverse: false };
+    let attempts = queries.run(&golds, terms, &[(base, gold_steps(task))]).await?;
+    Ok(attempts.iter().flatten().any(|attempt| attempt.ran.end == End::TooLong))
+}
+
+fn gold_steps(task: &SqlTask) -> u64 {
+    GOLD_STEPS.max(task.work.unwrap_or_default())
 }
 
 fn told(unbuilt: Unbuilt, name: &str) -> Fault {
@@ -107,8 +123,8 @@ async fn stage(task: &SqlTask, queries: &Queries, database: Database, name: &str
             Unfit::Fault(fault) => fault,
             Unfit::Fails(how) => at_fault(format!("{} fails on {name}: {how}", gold_name(task, index))),
             Unfit::Unsteady => at_fault(format!(
-                "{} gives other rows on {name} when tables are read in reverse or rows that tie change places: its result is left \
-                 to chance, as by a LIMIT through a tie; order it fully",
+                "{} gives other rows on {name} when tables are read in reverse, rows that tie change places or numbers are drawn \
+                 again: its result is left to chance, as by a LIMIT through a tie; order it fully",
                 gold_name(task, index)
             )),
         })?;
@@ -168,7 +184,10 @@ async fn generated(
 
 /// Runs a gold forwards and backwards, and finds which of its rows tie.
 async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str) -> Result<Gold, Unfit> {
-    let steps = GOLD_STEPS.max(task.work.unwrap_or_default());
+    let steps = gold_steps(task);
+    if statement::is_random(sql, task.dialect) {
+        return Err(Unfit::Unsteady);
+    }
     let run = |sql: String, reverse: bool| async move {
         let terms = Terms { limits: task.limits, reverse };
         let attempts = queries.run(&[sql.as_str()], terms, &[(database, steps)]).await?;
@@ -259,13 +278,22 @@ fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
 fn by_columns(plain: &Ran, ordering: &Ordering) -> Sheet {
     let ties = match ordering.key_columns(&plain.columns) {
         Some(keys) => {
-            let key = |row: Vec<Value<'_>>| keys.iter().map(|key| row[*key].to_string()).collect::<Vec<_>>();
+            let key = |row: Vec<Value<'_>>| keys.iter().map(|key| as_key(row[*key])).collect::<Vec<_>>();
             let keys: Vec<_> = plain.rows.rows().map(key).collect();
             numbered(keys.iter())
         }
         None => each_its_own(&plain.rows),
     };
     Sheet { rows: plain.rows.clone(), ties: Some(ties) }
+}
+
+/// A cell as a key of an order: a number by its value.
+fn as_key(value: Value<'_>) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "integers that far up do not meet reals in one column")]
+    match value {
+        Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => Value::Real(integer as f64).to_string(),
+        other => other.to_string(),
+    }
 }
 
 fn each_its_own(rows: &Rows) -> Vec<u32> {

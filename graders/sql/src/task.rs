@@ -194,8 +194,8 @@ impl SqlTask {
             check_partial(partial)?;
         }
         let RawLimits { work, rows, bytes } = body.limits;
-        if !(1..=1_000_000_000).contains(&work.unwrap_or(1)) {
-            return Err(invalid("/limits/work", "`work` is between 1 and 1000000000 steps"));
+        if !(1_000..=1_000_000_000).contains(&work.unwrap_or(1_000)) {
+            return Err(invalid("/limits/work", "`work` is between 1000 and 1000000000 steps"));
         }
         if !(1..=1_000_000).contains(&rows) {
             return Err(invalid("/limits/rows", "`rows` is between 1 and 1000000"));
@@ -248,7 +248,7 @@ impl SqlTask {
             tolerance: body.float_tolerance,
             partial: body.partial,
             work,
-            limits: Limits { rows, bytes, memory_bytes: MEMORY },
+            limits: Limits { rows, bytes, memory_bytes: MEMORY, long_values: false },
         })
     }
 

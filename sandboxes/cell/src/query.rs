@@ -91,6 +91,9 @@ pub struct Limits {
     pub bytes: u64,
     /// Bytes of memory it may use while it runs.
     pub memory_bytes: u64,
+    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 4,000 where it reads JSON. What one step costs grows
+    /// with the values it may meet. No value of the database is too long.
+    pub long_values: bool,
 }
 
 /// An answer.
@@ -283,6 +286,12 @@ impl Rows {
             self.push_cell(row.next().unwrap_or(Value::Null));
         }
         self.count += 1;
+    }
+
+    /// Adds rows of the same width.
+    pub fn append(&mut self, others: &Self) {
+        self.cells.extend_from_slice(&others.cells);
+        self.count += others.count;
     }
 
     fn push_cell(&mut self, cell: Value<'_>) {

@@ -28,13 +28,18 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
 fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     let mut connection = connection::empty().map_err(|error| error.to_string())?;
     if let Some(image) = &build.image {
-        let image: &[u8] = image;
+        let mut image = image.to_vec();
+        // Written with a log beside it, which is not here: what is in the file counts.
+        if let Some(formats) = image.get_mut(18..20) {
+            formats.fill(1);
+        }
+        let image = image.as_slice();
         // Pages are allocated as the database grows: it is written to.
         connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
         guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
     }
-    let denied = watch(&connection).map_err(|error| error.to_string())?;
-    let said = |error: Error| match denied.take() {
+    let noted = watch(&connection).map_err(|error| error.to_string())?;
+    let said = |error: Error| match noted.take_denied() {
         Some(what) => format!("{what} is not part of a database: {error}"),
         None => explained(&error),
     };
@@ -53,7 +58,7 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
 }
 
 /// Bounds what scripts do, and forbids what makes no database.
-fn watch(connection: &Connection) -> Result<guard::Denied, Error> {
+fn watch(connection: &Connection) -> Result<guard::Noted, Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
     let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
@@ -63,7 +68,11 @@ fn watch(connection: &Connection) -> Result<guard::Denied, Error> {
 
 /// Runs the statements of a script one by one; results of queries among them are nobody's.
 fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
-    let mut statements = Batch::new(connection, script.trim_end_matches('\0'));
+    if script.contains('\0') {
+        let message = "the script holds a character of code 0".to_owned();
+        return Err(Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR), Some(message)));
+    }
+    let mut statements = Batch::new(connection, script);
     while let Some(mut statement) = statements.next()? {
         let mut rows = statement.raw_query();
         while rows.next()?.is_some() {}
@@ -100,7 +109,7 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     };
     let transaction = connection.transaction()?;
     for statement in statements("'table'")? {
-        transaction.execute_batch(&statement)?;
+        transaction.execute_batch(&without_row_order(&statement))?;
     }
     // A unique index is a rule for rows, so indexes come before them; triggers would write rows of their own, so they come after.
     for statement in statements("'index', 'view'")? {
@@ -121,6 +130,20 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     }
     transaction.commit()?;
     Ok(connection)
+}
+
+/// The statement that makes a table, without the one kind of key that rows are kept in the order of: they are to stay as they come.
+fn without_row_order(statement: &str) -> String {
+    let lower = statement.to_ascii_lowercase();
+    let Some(start) = lower.find("integer primary key") else { return statement.to_owned() };
+    let end = start + "integer primary key".len();
+    let (mut rest, mut lower_rest) = (&statement[end..], &lower[end..]);
+    for word in [" asc", " autoincrement"] {
+        if lower_rest.starts_with(word) {
+            (rest, lower_rest) = (&rest[word.len()..], &lower_rest[word.len()..]);
+        }
+    }
+    format!("{}int not null primary key{rest}", &statement[..start])
 }
 
 /// A cell as a parameter.

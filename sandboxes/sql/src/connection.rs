@@ -23,7 +23,9 @@ pub(crate) fn empty() -> Result<Connection> {
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) meter: Meter,
-    pub(crate) denied: guard::Denied,
+    pub(crate) noted: guard::Noted,
+    /// Longest value that stands in a table, in bytes, or a bound of it.
+    pub(crate) longest_cell: usize,
     pub(crate) bytes: usize,
 }
 
@@ -37,13 +39,13 @@ impl Opened {
         connection.deserialize_read_exact("main", image, image.len(), true)?;
         // Pages are then read where they are, not copied.
         connection.pragma_update(None, "mmap_size", i64::try_from(image.len()).unwrap_or(i64::MAX))?;
-        let longest = guard::longest_value(&connection, image.len())?;
+        let longest_cell = guard::longest_cell(&connection, image.len())?;
         let meter = Meter::default();
-        functions::replace_costly(&connection, &meter, originals, longest)?;
-        let denied = guard::install(&connection, longest)?;
+        functions::replace_costly(&connection, &meter, originals)?;
+        let noted = guard::install(&connection)?;
         let ticking = meter.clone();
         let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
         connection.progress_handler(tick, Some(move || ticking.tick()))?;
-        Ok(Self { connection, meter, denied, bytes: image.len() })
+        Ok(Self { connection, meter, noted, longest_cell, bytes: image.len() })
     }
 }

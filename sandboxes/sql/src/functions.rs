@@ -66,8 +66,6 @@ impl Originals {
 struct Tools {
     meter: Meter,
     originals: Originals,
-    /// Longest value, in bytes.
-    longest: usize,
 }
 
 impl Tools {
@@ -76,18 +74,13 @@ impl Tools {
     }
 
     fn fits(&self, length: usize) -> Result<()> {
-        if length > self.longest { Err(failure(ffi::SQLITE_TOOBIG)) } else { Ok(()) }
+        if length > self.meter.longest() { Err(failure(ffi::SQLITE_TOOBIG)) } else { Ok(()) }
     }
 }
 
 /// Puts the functions of this module in the place of SQLite's.
-pub(crate) fn replace_costly(
-    connection: &Connection,
-    meter: &Meter,
-    originals: &Originals,
-    longest: usize,
-) -> Result<()> {
-    let tools = Tools { meter: meter.clone(), originals: originals.clone(), longest };
+pub(crate) fn replace_costly(connection: &Connection, meter: &Meter, originals: &Originals) -> Result<()> {
+    let tools = Tools { meter: meter.clone(), originals: originals.clone() };
     let add = |name: &str, arguments: i32, function: fn(&Tools, &Context<'_>) -> Result<Value>| {
         let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
         let tools = tools.clone();
@@ -124,11 +117,11 @@ fn place(found: Option<usize>) -> i64 {
 }
 
 fn replace(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
-    let texts = (tools.text(cx, 0)?, tools.text(cx, 1)?, tools.text(cx, 2)?);
-    let (Some(within), Some(from), Some(to)) = texts else { return Ok(Value::Null) };
+    let (Some(within), Some(from)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else { return Ok(Value::Null) };
     if from.is_empty() {
         return Value::try_from(cx.get_raw(0)).map_err(|_| complaint("not UTF-8"));
     }
+    let Some(to) = tools.text(cx, 2)? else { return Ok(Value::Null) };
     let found = memmem::find_iter(within.as_bytes(), from.as_bytes()).count();
     let length = (within.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
     tools.fits(length)?;
@@ -190,8 +183,14 @@ fn formatted(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     if widest(&format, arguments.get(1..).unwrap_or_default()) > WIDEST {
         return Err(failure(ffi::SQLITE_TOOBIG));
     }
-    tools.meter.charge(format.len())?;
-    tools.originals.ask("printf", &arguments)
+    let lengths = arguments.iter().map(|argument| argument.as_bytes().map_or(8, <[u8]>::len));
+    tools.meter.charge(lengths.sum())?;
+    let formatted = tools.originals.ask("printf", &arguments)?;
+    if let Value::Text(text) = &formatted {
+        tools.fits(text.len())?;
+        tools.meter.charge(text.len())?;
+    }
+    Ok(formatted)
 }
 
 /// The widest field or longest precision that a format asks for.

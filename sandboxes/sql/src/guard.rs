@@ -8,8 +8,11 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
-/// Longest value a statement may make, in bytes, unless the image has longer ones.
-const LONGEST_VALUE: usize = 100_000;
+/// Longest value a statement may make, in bytes, unless the image has longer ones: as a rule, where it reads JSON, where the task
+/// needs long ones. Most functions take time as their arguments are long, and count as one step.
+const LONGEST: usize = 16_000;
+const LONGEST_WITH_JSON: usize = 4_000;
+const LONGEST_WHERE_NEEDED: usize = 100_000;
 
 /// Longest statement, in bytes.
 const LONGEST_STATEMENT: i32 = 100_000;
@@ -31,31 +34,55 @@ const DENIED: &[&str] = &[
     "jsonb_patch",
 ];
 
-/// What the authorizer refused last.
-#[derive(Clone, Default)]
-pub(crate) struct Denied(Arc<Mutex<Option<String>>>);
+/// Tables that are none: they tell of the file, or of SQLite itself.
+const DENIED_TABLES: &[&str] = &["dbstat", "sqlite_dbpage", "sqlite_stmt", "bytecode", "tables_used"];
 
-impl Denied {
-    fn note(&self, what: &str) {
-        self.lock().get_or_insert_with(|| what.to_owned());
+/// What the authorizer was asked about a statement.
+#[derive(Clone, Default)]
+pub(crate) struct Noted(Arc<Mutex<Notes>>);
+
+#[derive(Default)]
+struct Notes {
+    denied: Option<String>,
+    reads_json: bool,
+}
+
+impl Noted {
+    fn deny(&self, what: &str) {
+        self.lock().denied.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// Forgets what an earlier statement was asked.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Notes::default();
     }
 
     /// What was refused since the last call.
-    pub(crate) fn take(&self) -> Option<String> {
-        self.lock().take()
+    pub(crate) fn take_denied(&self) -> Option<String> {
+        self.lock().denied.take()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+    /// Longest value the statement may make, in bytes.
+    pub(crate) fn longest(&self, long_values: bool, longest_cell: usize) -> usize {
+        let longest = match (long_values, self.lock().reads_json) {
+            (true, _) => LONGEST_WHERE_NEEDED,
+            (false, true) => LONGEST_WITH_JSON,
+            (false, false) => LONGEST,
+        };
+        longest.max(longest_cell)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Notes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The longest value a statement on this image may make: no shorter than those it has.
-pub(crate) fn longest_value(connection: &Connection, image: usize) -> Result<usize> {
+/// The longest value that stands in a table of this image; 0 where none can be longer than statements may make anyhow.
+pub(crate) fn longest_cell(connection: &Connection, image: usize) -> Result<usize> {
     // The schema is read here, for all statements to come.
     let tables = tables(connection)?;
-    let mut longest = LONGEST_VALUE;
-    if image > LONGEST_VALUE {
+    let mut longest = 0;
+    if image > LONGEST_WITH_JSON {
         for table in tables {
             let table = quoted(&table);
             let columns = connection.prepare(&format!("select * from {table}"))?;
@@ -82,12 +109,14 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 /// Sets limits and switches, then lets nothing but queries through.
-pub(crate) fn install(connection: &Connection, longest: usize) -> Result<Denied> {
+pub(crate) fn install(connection: &Connection) -> Result<Noted> {
     // Tables of functions make themselves known when first used, by statements the authorizer would refuse.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
     let limits = [
-        (Limit::SQLITE_LIMIT_LENGTH, i32::try_from(longest).unwrap_or(i32::MAX)),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_STATEMENT),
+        // Planning takes no steps.
+        (Limit::SQLITE_LIMIT_COLUMN, 500),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
         (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
         (Limit::SQLITE_LIMIT_ATTACHED, 0),
         (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
@@ -97,22 +126,33 @@ pub(crate) fn install(connection: &Connection, longest: usize) -> Result<Denied>
     }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    let denied = Denied::default();
-    let note = denied.clone();
-    connection.authorizer(Some(move |context: AuthContext<'_>| match refused(&context.action) {
-        None => Authorization::Allow,
-        Some(what) => {
-            note.note(&what);
-            Authorization::Deny
+    let noted = Noted::default();
+    let note = noted.clone();
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        if let AuthAction::Function { function_name } = context.action
+            && (function_name.starts_with("json") || function_name.starts_with("->"))
+        {
+            note.lock().reads_json = true;
+        }
+        match refused(&context.action) {
+            None => Authorization::Allow,
+            Some(what) => {
+                note.deny(&what);
+                Authorization::Deny
+            }
         }
     }))?;
-    Ok(denied)
+    Ok(noted)
 }
 
 /// What a statement may not do, in words; `None` for what it may.
 fn refused(action: &AuthAction<'_>) -> Option<String> {
     Some(match action {
-        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => return None,
+        AuthAction::Select | AuthAction::Recursive => return None,
+        AuthAction::Read { table_name, .. } => {
+            let denied = DENIED_TABLES.iter().any(|denied| table_name.eq_ignore_ascii_case(denied));
+            return denied.then(|| format!("the table `{table_name}`"));
+        }
         AuthAction::Function { function_name } => {
             let denied = DENIED.iter().any(|denied| function_name.eq_ignore_ascii_case(denied));
             return denied.then(|| format!("the function `{function_name}`"));
@@ -130,10 +170,10 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
 }
 
 /// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are passed over.
-pub(crate) fn install_for_building(connection: &Connection) -> Result<Denied> {
+pub(crate) fn install_for_building(connection: &Connection) -> Result<Noted> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    let denied = Denied::default();
-    let note = denied.clone();
+    let noted = Noted::default();
+    let note = noted.clone();
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         let what = match context.action {
             AuthAction::Attach { .. } | AuthAction::Detach { .. } => "attaching a database".to_owned(),
@@ -146,10 +186,10 @@ pub(crate) fn install_for_building(connection: &Connection) -> Result<Denied> {
             AuthAction::Pragma { .. } => return Authorization::Ignore,
             _ => return Authorization::Allow,
         };
-        note.note(&what);
+        note.deny(&what);
         Authorization::Deny
     }))?;
-    Ok(denied)
+    Ok(noted)
 }
 
 /// Lets everything through again.

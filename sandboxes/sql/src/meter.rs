@@ -1,7 +1,7 @@
 //! Counts what a statement does, and stops it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Instructions between two looks at the meter.
 pub(crate) const TICK: u64 = 100;
@@ -20,6 +20,8 @@ struct Counts {
     ticked: AtomicU64,
     /// Steps that functions took beside instructions.
     charged: AtomicU64,
+    /// Longest value the statement may make, in bytes.
+    longest: AtomicUsize,
 }
 
 /// The steps are used up.
@@ -31,6 +33,16 @@ impl Meter {
         self.0.budget.store(budget, Relaxed);
         self.0.ticked.store(0, Relaxed);
         self.0.charged.store(0, Relaxed);
+    }
+
+    /// Says how long values may be.
+    pub(crate) fn allow(&self, longest: usize) {
+        self.0.longest.store(longest, Relaxed);
+    }
+
+    /// Longest value the statement may make, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.0.longest.load(Relaxed)
     }
 
     /// Notes a tick; whether to stop.

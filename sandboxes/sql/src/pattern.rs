@@ -81,7 +81,11 @@ impl Pattern {
         // After the last star: where the pattern goes on, and where the text was then. Leftmost fits suffice.
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            looked += 1;
+            // A set is looked through character by character.
+            looked += match self.places.get(place) {
+                Some(Place::Set { ranges, .. }) => 1 + ranges.len(),
+                _ => 1,
+            };
             if looked > most {
                 return (None, looked);
             }

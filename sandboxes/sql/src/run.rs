@@ -3,6 +3,7 @@
 use assay_cell::query::{End, Limits, Ran, Rows, Value};
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
 
@@ -13,8 +14,8 @@ use crate::system::{self, memory};
 pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
     system::seed();
     opened.meter.begin(steps);
-    // What an earlier statement was refused is not this one's.
-    let _ = opened.denied.take();
+    opened.noted.clear();
+    opened.meter.allow(opened.noted.longest(true, opened.longest_cell));
     let reversed = opened.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
     memory::limit(Some(limits.memory_bytes));
     let ran = match reversed {
@@ -33,6 +34,9 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     if sql.contains('\0') {
         return ended(End::Syntax("the statement holds a character of code 0".to_owned()));
     }
+    if let Err(error) = bound_values(opened, true) {
+        return ended(end_of(opened, &error));
+    }
     let mut statements = Batch::new(&opened.connection, sql);
     let mut statement = match statements.next() {
         Ok(Some(statement)) => statement,
@@ -46,6 +50,12 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     if !statement.readonly() || statement.column_count() == 0 || statement.is_explain() != 0 {
         return ended(End::NotAQuery);
     }
+    if statement.parameter_count() > 0 {
+        return ended(End::Error("the statement has a parameter that nobody gives a value".to_owned()));
+    }
+    if let Err(error) = bound_values(opened, limits.long_values) {
+        return ended(end_of(opened, &error));
+    }
     let columns = statement.column_names().into_iter().map(str::to_owned).collect();
     let (end, rows) = match collect(&mut statement, limits) {
         Ok(Some(rows)) => (End::Rows, rows),
@@ -55,6 +65,13 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     let instructions = u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
     let steps = instructions.saturating_add(opened.meter.charged()).min(opened.meter.budget());
     Ran { end, columns, rows, steps }
+}
+
+/// Limits the length of values, now that it is known what the statement calls.
+fn bound_values(opened: &Opened, long_values: bool) -> Result<(), Error> {
+    let longest = opened.noted.longest(long_values, opened.longest_cell);
+    opened.meter.allow(longest);
+    opened.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(longest).unwrap_or(i32::MAX)).map(drop)
 }
 
 /// All rows; `None` when there are more than allowed.
@@ -80,7 +97,7 @@ fn collect(statement: &mut Statement<'_>, limits: Limits) -> Result<Option<Rows>
 
 /// What an error of SQLite means for the statement.
 fn end_of(opened: &Opened, error: &Error) -> End {
-    if let Some(what) = opened.denied.take() {
+    if let Some(what) = opened.noted.take_denied() {
         return End::Denied(what);
     }
     let message = match error {

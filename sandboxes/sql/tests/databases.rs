@@ -13,7 +13,7 @@ const SCHEMA: &str = "create table t(a integer primary key, b text, c real);
     create table n(n integer);
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
-const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 256 << 20 };
+const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 256 << 20, long_values: true };
 
 /// A cell answers one request at a time, and memory is limited for the whole process: so do these tests.
 fn alone() -> MutexGuard<'static, ()> {
@@ -95,8 +95,13 @@ fn only_one_query_is_run() {
         let end = asked.ask(text).end;
         assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
     }
-    let errors =
-        ["select absent from t", "select * from nowhere", "select abs(-9223372036854775808)", "select edit(1)"];
+    let errors = [
+        "select absent from t",
+        "select * from nowhere",
+        "select abs(-9223372036854775808)",
+        "select edit(1)",
+        "select ?1",
+    ];
     errors.iter().for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
 }
 
@@ -132,6 +137,7 @@ fn nothing_is_written_or_reached() {
         "select fts3_tokenizer('simple')",
         "select json_patch('{}', '{}')",
         "select sqlite_version()",
+        "select * from dbstat",
         "with d as (select 1) delete from t",
     ];
     for text in denied {
@@ -179,7 +185,7 @@ fn time_stands_still() {
 #[test]
 fn limits_hold() {
     let mut asked = Asked::of(SCHEMA);
-    let small = Limits { rows: 10, bytes: 500, memory_bytes: 8 << 20 };
+    let small = Limits { rows: 10, bytes: 500, memory_bytes: 8 << 20, long_values: true };
     let of = |asked: &mut Asked, sql: &str| asked.run(sql, 100_000, small, false).end;
     assert_eq!(of(&mut asked, "select n from n limit 10"), End::Rows);
     assert_eq!(of(&mut asked, "select n from n limit 11"), End::TooManyRows);
@@ -192,6 +198,22 @@ fn limits_hold() {
     assert_eq!(of(&mut asked, &format!("select '{}'", "x".repeat(100_000))), End::TooLong);
     let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
     assert!(matches!(end, End::Error(_)), "{end:?}");
+}
+
+#[test]
+fn values_are_short_unless_the_task_needs_long_ones() {
+    let mut asked = Asked::of(SCHEMA);
+    let short = Limits { long_values: false, ..LIMITS };
+    let mut of = |sql: &str, limits: Limits| asked.run(sql, 100_000, limits, false).end;
+    assert_eq!(of("select length(hex(zeroblob(7000)))", short), End::Rows);
+    assert_eq!(of("select length(hex(zeroblob(9000)))", short), End::TooLong);
+    assert_eq!(of("select length(hex(zeroblob(9000)))", LIMITS), End::Rows);
+    assert_eq!(of("select json_valid(hex(zeroblob(3000)))", short), End::TooLong);
+    let long = "create table l(x); insert into l values (hex(zeroblob(20000)))";
+    drop(asked);
+    let mut asked = Asked::of(long);
+    assert_eq!(asked.run("select length(x || x) from l", 10_000, short, false).end, End::TooLong);
+    assert_eq!(asked.run("select length(x), json_valid(x) from l", 10_000, short, false).end, End::Rows);
 }
 
 #[test]
@@ -222,6 +244,7 @@ fn functions_written_anew_do_as_the_old_ones() {
         ("replace(121, 2, 3)", "'131'"),
         ("replace('abc', '', 'x')", "'abc'"),
         ("replace('abc', 'b', null)", "NULL"),
+        ("replace('abc', '', null)", "'abc'"),
         ("'ABC' like 'a_c'", "1"),
         ("'É' like 'é'", "0"),
         ("'a%c' like 'a\\%c' escape '\\'", "1"),
@@ -283,6 +306,7 @@ fn scripts_make_databases_and_nothing_else() {
     };
     refused(of("create table a(x); insert into b values (1)"), "no such table: b");
     refused(of("create table a(x"), "incomplete input");
+    refused(of("create table a(x);\0 create table b(x)"), "code 0");
     refused(of("attach '/tmp/x' as x"), "attaching a database");
     refused(of("create virtual table f using fts5(a)"), "a virtual table");
     refused(of("with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"), "steps");

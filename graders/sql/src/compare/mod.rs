@@ -45,29 +45,44 @@ pub(crate) enum Difference {
     ColumnsUnknown,
 }
 
+/// Most columns a result may have where others beside the gold's are allowed, for `width` of the gold: whoever shows everything has
+/// answered nothing.
+fn widest(width: usize) -> usize {
+    2 * width + 8
+}
+
 /// Compares a result with the gold's.
 pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Difference> {
-    let width_fits = match rule.columns {
-        Columns::Strict | Columns::Permute => gold.rows.width() == found.width(),
-        Columns::Superset => gold.rows.width() <= found.width(),
-    };
-    if !width_fits {
-        return Err(Difference::Width(gold.rows.width(), found.width()));
+    compare_all(&[(gold, found)], rule)
+}
+
+/// Compares what a statement gave on several databases with what the gold gives there: one choice of columns must do for all.
+pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), Difference> {
+    for (gold, found) in parts {
+        let (width, found_width) = (gold.rows.width(), found.width());
+        let width_fits = match rule.columns {
+            Columns::Strict | Columns::Permute => width == found_width,
+            Columns::Superset => (width..=widest(width)).contains(&found_width),
+        };
+        if !width_fits {
+            return Err(Difference::Width(width, found_width));
+        }
     }
     // Most right predictions give the gold's rows as they stand.
-    if gold.rows == *found {
+    if parts.iter().all(|(gold, found)| gold.rows == **found) {
         return Ok(());
     }
-    if gold.rows.len() != found.len() {
+    if let Some((gold, found)) = parts.iter().find(|(gold, found)| gold.rows.len() != found.len()) {
         return Err(Difference::Height(gold.rows.len(), found.len()));
     }
-    let (labels, gold_labels, found_labels) = Labels::of(&gold.rows, found, rule.tolerance);
+    let Some((gold, found)) = joined(parts) else { return Ok(()) };
+    let (labels, gold_labels, found_labels) = Labels::of(&gold.rows, &found, rule.tolerance);
     let begin = gold.ties.clone().unwrap_or_else(|| vec![0; gold.rows.len()]);
     let mut search = Search::new(&gold_labels, &found_labels, labels);
     match rule.columns {
         Columns::Strict => match search.strict(&begin) {
             Some(()) => Ok(()),
-            None => Err(difference(&mut search, gold)),
+            None => Err(difference(&mut search, &gold)),
         },
         Columns::Permute | Columns::Superset => match search.any(&begin) {
             Some(true) => Ok(()),
@@ -75,6 +90,26 @@ pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Diff
             None => Err(Difference::ColumnsUnknown),
         },
     }
+}
+
+/// The results of several databases under one another. Rows of one never tie with those of another.
+fn joined(parts: &[(&Sheet, &Rows)]) -> Option<(Sheet, Rows)> {
+    let ((first, found), rest) = parts.split_first()?;
+    if rest.is_empty() {
+        return Some(((*first).clone(), (*found).clone()));
+    }
+    let (mut rows, mut all_found, mut ties) = (Rows::new(first.rows.width()), Rows::new(found.width()), Vec::new());
+    let mut next = 0;
+    for (gold, found) in parts {
+        rows.append(&gold.rows);
+        all_found.append(found);
+        match &gold.ties {
+            Some(own) => ties.extend(own.iter().map(|tie| next + tie)),
+            None => ties.extend(std::iter::repeat_n(next, gold.rows.len())),
+        }
+        next = ties.iter().max().map_or(next, |tie| tie + 1);
+    }
+    Some((Sheet { rows, ties: Some(ties) }, all_found))
 }
 
 /// What is different about rows that are as many.
@@ -217,6 +252,21 @@ mod tests {
         let found = rows(&[[Integer(1), Integer(9), Text(b"b")], [Integer(1), Integer(8), Text(b"a")]]);
         assert_eq!(compare(&gold, &found, Rule { columns: Columns::Superset, ..STRICT }), Ok(()));
         assert!(compare(&gold, &found, Rule { columns: Columns::Permute, ..STRICT }).is_err());
+    }
+
+    #[test]
+    fn one_choice_of_columns_must_do_for_all_databases() {
+        use Value::Integer;
+        let gold = |value: i64| bag(rows(&[[Integer(value)]]));
+        let found = rows(&[[Integer(3), Integer(4), Integer(5)]]);
+        let superset = Rule { columns: Columns::Superset, ..STRICT };
+        let (three, four) = (gold(3), gold(4));
+        assert_eq!(compare(&three, &found, superset), Ok(()));
+        assert_eq!(compare(&four, &found, superset), Ok(()));
+        assert_eq!(compare_all(&[(&three, &found), (&four, &found)], superset), Err(Difference::Columns));
+        let mut everything = Rows::new(11);
+        everything.push((0..11).map(Integer));
+        assert_eq!(compare(&three, &everything, superset), Err(Difference::Width(1, 11)));
     }
 
     #[test]

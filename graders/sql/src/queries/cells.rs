@@ -226,8 +226,10 @@ fn undetermined(end: End) -> Vec<Attempt> {
 
 /// Everything a run depends on.
 fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
-    let Limits { rows, bytes, memory_bytes } = terms.limits;
-    let numbers = [steps, rows, bytes, memory_bytes, u64::from(terms.reverse)].map(u64::to_le_bytes).concat();
+    let Limits { rows, bytes, memory_bytes, long_values } = terms.limits;
+    let numbers = [steps, rows, bytes, memory_bytes, u64::from(long_values), u64::from(terms.reverse)]
+        .map(u64::to_le_bytes)
+        .concat();
     Hash::of_parts(&[sql.as_bytes(), database.hash.as_bytes(), &numbers])
 }
 

@@ -4,7 +4,16 @@ use super::lex::{Token, tokens};
 use crate::task::Dialect;
 
 /// Window functions that tell apart rows that tie.
-const NUMBERING: &[&str] = &["row_number", "ntile", "lag", "lead"];
+const NUMBERING: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+
+/// Functions whose value nobody knows before.
+const RANDOM: &[&str] = &["random", "randomblob", "gen_random_uuid", "uuid_generate_v4"];
+
+/// Whether a statement draws numbers at random.
+pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
+    let all = tokens(sql, dialect);
+    all.windows(2).any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
+}
 
 /// The statement with its ties in another order, and in the reverse of that; `None` where it takes no part of a tie.
 ///
@@ -43,7 +52,8 @@ fn end_of_terms(all: &[Token<'_>], at: usize) -> Option<usize> {
     let ends =
         |token: &&Token<'_>| ["limit", "fetch", "offset", "rows", "range", "groups"].iter().any(|word| token.is(word));
     let last = inside().take_while(|token| !(same(token) && ends(token))).last()?;
-    (cuts.is_some() || numbers(all, at, depth)).then_some(last.span.end)
+    let counts_rows = inside().filter(same).any(|token| token.is("rows"));
+    (cuts.is_some() || counts_rows || numbers(all, at, depth)).then_some(last.span.end)
 }
 
 /// Whether the parenthesis around this token is the window of a function that numbers rows.
@@ -51,6 +61,10 @@ fn numbers(all: &[Token<'_>], at: usize, depth: usize) -> bool {
     let Some(open) = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth) else {
         return false;
     };
+    // A window with a name: of whichever function uses it.
+    if open.checked_sub(1).is_some_and(|before| all[before].is("as")) && all.iter().any(|token| token.is("window")) {
+        return all.iter().any(|token| NUMBERING.iter().any(|function| token.is(function)));
+    }
     let over = open.checked_sub(1).filter(|over| all[*over].is("over"));
     let Some(close) = over.and_then(|over| over.checked_sub(1)) else { return false };
     let arguments = all[..close].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
@@ -80,6 +94,20 @@ mod tests {
             of("select row_number() over (partition by a order by b) from t").unwrap(),
             "select row_number() over (partition by a order by b, random()) from t"
         );
+        assert_eq!(
+            of("select sum(a) over (order by b rows unbounded preceding) from t").unwrap(),
+            "select sum(a) over (order by b, random() rows unbounded preceding) from t"
+        );
+        assert_eq!(
+            of("select lag(a) over w from t window w as (order by b)").unwrap(),
+            "select lag(a) over w from t window w as (order by b, random())"
+        );
+    }
+
+    #[test]
+    fn random_numbers_are_seen() {
+        assert!(is_random("select a from t order by RANDOM ()", Dialect::Sqlite));
+        assert!(!is_random("select random, 'random()' from t -- random()", Dialect::Sqlite));
     }
 
     #[test]
@@ -87,6 +115,6 @@ mod tests {
         assert_eq!(of("select a from t order by b"), None);
         assert_eq!(of("select rank() over (order by b) from t"), None);
         assert_eq!(of("select a from (select a from t limit 3)"), None);
-        assert_eq!(of("select sum(a) over (order by b rows unbounded preceding) from t"), None);
+        assert_eq!(of("select sum(a) over (order by b) from t"), None);
     }
 }

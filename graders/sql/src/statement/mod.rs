@@ -4,6 +4,6 @@ mod chance;
 mod lex;
 mod order;
 
-pub(crate) use chance::shuffled;
+pub(crate) use chance::{is_random, shuffled};
 pub(crate) use lex::{Kind, Token, tokens};
 pub(crate) use order::{Ordering, ordering};
