@@ -15,8 +15,8 @@
 //! # Known false positives
 //!
 //! - On one database a query may be right by coincidence, or by a constant: tasks without variants cannot tell.
-//! - Generated variants keep what the base shows: columns without NULL stay so, and a table without a declared key is taken to
-//!   have its first unique column as one. Queries that differ only beyond that pass.
+//! - Generated variants keep what the base shows as a rule: columns without NULL stay so, and a table without a declared key is taken
+//!   to have its first unique column as one. Queries that differ only beyond that pass.
 //!
 //! # Known false negatives
 //!

@@ -7,7 +7,7 @@ use crate::compare::{Rule, Sheet, compare};
 use crate::queries::{Attempt, Database, Queries, Terms, Unbuilt};
 use crate::statement::{self, Ordering};
 use crate::task::{Columns, Order, SqlTask, Variants};
-use crate::variants;
+use crate::variants::{self, Manner};
 
 /// Steps a gold may take at the least: some seconds.
 const GOLD_STEPS: u64 = 200_000_000;
@@ -157,7 +157,8 @@ async fn generated(
         }
         // Later tries have fewer ties.
         let spread = 100 * attempt / (count * TRIES);
-        let rows = variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), spread);
+        let manner = Manner { spread, flat: attempt % 4 == 3, loose: attempt % 4 == 1 };
+        let rows = variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), manner);
         let database = match queries.with_rows(base, rows).await {
             Ok(database) => database,
             Err(unbuilt) => return Err(told(unbuilt, "a generated variant")),

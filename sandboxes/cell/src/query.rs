@@ -91,7 +91,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Bytes of memory it may use while it runs.
     pub memory_bytes: u64,
-    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 4,000 where it reads JSON. What one step costs grows
+    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 8,000 where it reads JSON. What one step costs grows
     /// with the values it may meet. No value of the database is too long.
     pub long_values: bool,
 }

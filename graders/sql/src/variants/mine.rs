@@ -11,9 +11,16 @@ const MOST: usize = 64;
 pub(crate) struct Constants {
     pub(crate) integers: Vec<i64>,
     pub(crate) reals: Vec<f64>,
-    pub(crate) texts: Vec<String>,
+    pub(crate) texts: Vec<Mined>,
     /// The most rows that a `LIMIT` or `OFFSET` speaks of.
     pub(crate) limit: usize,
+}
+
+/// A text, and the constant it was made of: it belongs where that one does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mined {
+    pub(crate) text: String,
+    pub(crate) of: String,
 }
 
 /// Mines statements for constants.
@@ -111,25 +118,36 @@ impl Constants {
         if let Ok(real) =
             text.parse::<f64>().map_err(drop).and_then(|real| if real.is_finite() { Ok(real) } else { Err(()) })
         {
-            for near in [real, real - 0.5, real + 0.5] {
+            // A unit of the last digit that is written, a little, and a good deal.
+            let decimals = text.split_once('.').map_or(0, |(_, behind)| behind.len().min(9));
+            #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most nine")]
+            let unit = 10f64.powi(-(decimals as i32));
+            for near in [real, real - unit, real + unit, real + unit / 100.0, real - unit / 2.0, real * 1.1, real * 0.9]
+            {
+                let near = (near * 1e6).round() / 1e6;
                 add(&mut self.reals, near);
             }
         }
     }
 
     fn text(&mut self, text: &str, pattern: bool) {
-        if !pattern {
-            add(&mut self.texts, text.to_owned());
-            let (upper, lower) = (text.to_uppercase(), text.to_lowercase());
-            add(&mut self.texts, if text == lower { upper } else { lower });
-            return;
-        }
-        // What fits the pattern, at its barest and with something in every gap, and what does not.
-        let literal = |any: &str, one: &str| text.replace(['%', '*'], any).replace(['_', '?'], one);
-        for fits in
-            [literal("", "a"), literal("b", "c"), format!("d{}", literal("", "a")), format!("{}e", literal("", "a"))]
-        {
-            add(&mut self.texts, fits);
+        let (upper, lower) = (text.to_uppercase(), text.to_lowercase());
+        let near = if pattern {
+            // A set of characters is not worth guessing.
+            if text.contains('[') {
+                return;
+            }
+            // What fits the pattern, at its barest and with something in every gap, and what does not.
+            let literal = |any: &str, one: &str| text.replace(['%', '*'], any).replace(['_', '?'], one);
+            let bare = literal("", "a");
+            let swapped = if bare == bare.to_lowercase() { bare.to_uppercase() } else { bare.to_lowercase() };
+            vec![bare, literal("b", "c"), format!("d{}", literal("", "a")), format!("{}e", literal("", "a")), swapped]
+        } else {
+            let swapped = if text == lower { upper } else { lower };
+            vec![text.to_owned(), text.to_owned(), swapped, format!("{text}s")]
+        };
+        for text_near in near {
+            add(&mut self.texts, Mined { text: text_near, of: text.to_owned() });
         }
     }
 }
@@ -148,7 +166,8 @@ mod tests {
     fn arguments_are_no_constants() {
         let found =
             mine(["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"], Dialect::Sqlite);
-        assert_eq!((found.texts, found.integers), (vec!["x".to_owned(), "X".to_owned()], vec![7, 6, 8]));
+        let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
+        assert_eq!((texts, found.integers), (vec!["x", "X", "xs"], vec![7, 6, 8]));
     }
 
     #[test]
@@ -156,8 +175,9 @@ mod tests {
         let sql = "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
         let found = mine([sql], Dialect::Sqlite);
         assert_eq!(found.integers, [1, 0, 2, 30, 29, 31]);
-        assert!(found.reals.contains(&-2.5) && found.reals.contains(&-3.0));
-        assert_eq!(found.texts, ["xa", "bxc", "dxa", "xae", "Ann", "ann"]);
+        assert!(found.reals.contains(&-2.5) && found.reals.contains(&-2.6) && found.reals.contains(&30.01));
+        let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
+        assert_eq!(texts, ["xa", "bxc", "dxa", "xae", "XA", "Ann", "ann", "Anns"]);
         assert_eq!(found.limit, 7);
     }
 }

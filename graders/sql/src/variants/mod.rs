@@ -1,9 +1,10 @@
 //! Databases beside the one a task gives: same schema, other rows. A query that is right by coincidence, or by a constant, is
 //! found out there.
 
+mod dates;
 mod generate;
 mod mine;
 mod random;
 
-pub(crate) use generate::generate;
+pub(crate) use generate::{Manner, generate};
 pub(crate) use mine::mine;
