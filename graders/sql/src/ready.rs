@@ -45,6 +45,8 @@ pub(crate) struct Stage {
 pub(crate) struct Gold {
     pub(crate) sheet: Sheet,
     pub(crate) steps: u64,
+    /// Whether its limit leaves out rows that tie with those it shows, by keys it does not show.
+    cuts_a_tie: bool,
 }
 
 /// Why a gold cannot be used on a database.
@@ -166,6 +168,8 @@ async fn generated(
         let mut golds = Vec::with_capacity(task.golds.len());
         for sql in &task.golds {
             match gold(task, queries, &database, sql).await {
+                // Equal rows that tie at the limit: whoever shows all of them is not wrong.
+                Ok(gold) if gold.cuts_a_tie => break,
                 Ok(gold) => golds.push(gold),
                 Err(Unfit::Fault(fault)) => return Err(fault),
                 Err(Unfit::Fails(_) | Unfit::Unsteady) => break,
@@ -205,15 +209,21 @@ async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str)
         Order::Ignore | Order::Strict => None,
     };
     let mut sheet = Sheet { rows: forwards.rows.clone(), ties: None };
+    let mut cuts_a_tie = false;
     if task.order == Order::Strict {
         sheet.ties = Some(each_its_own(&sheet.rows));
     }
     if let Some(ordering) = ordering {
         let mut ranked = None;
-        for statement in &ordering.ranked {
+        for (at, statement) in ordering.ranked.iter().enumerate() {
             let ran = run(statement.clone(), false).await?.ran;
             ranked = by_rank(&forwards, &ran);
             if ranked.is_some() {
+                // Where the keys are shown, rows that tie in them are told by them.
+                let hidden = ordering.key_columns(&forwards.columns).is_none();
+                if let Some(whole) = ordering.unlimited.get(at).filter(|_| hidden) {
+                    cuts_a_tie = cuts(&ran, &run(whole.clone(), false).await?.ran);
+                }
                 break;
             }
         }
@@ -230,7 +240,7 @@ async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str)
             return Err(Unfit::Unsteady);
         }
     }
-    Ok(Gold { sheet, steps: forwards.steps })
+    Ok(Gold { sheet, steps: forwards.steps, cuts_a_tie })
 }
 
 /// The run of a gold, when it ended with all its rows.
@@ -273,6 +283,16 @@ fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
     let exact = Rule { columns: Columns::Strict, tolerance: 0.0 };
     let same = compare(&Sheet { rows: rows.clone(), ties: None }, &plain.rows, exact).is_ok();
     (same && ranks.is_sorted()).then(|| Sheet { rows, ties: Some(numbered(ranks.iter())) })
+}
+
+/// Whether a limit cuts through a tie: the first or last rank has more rows without it.
+fn cuts(limited: &Ran, whole: &Ran) -> bool {
+    let ranks =
+        |ran: &Ran| -> Vec<String> { ran.rows.rows().filter_map(|row| row.last().map(ToString::to_string)).collect() };
+    let (limited, whole) = (ranks(limited), ranks(whole));
+    let count = |ranks: &[String], rank: &String| ranks.iter().filter(|other| *other == rank).count();
+    let ends = [limited.first(), limited.last()];
+    ends.into_iter().flatten().any(|rank| count(&limited, rank) < count(&whole, rank))
 }
 
 /// The rows with their ties, from the columns that are the keys of the order; without such, no two rows tie.

@@ -8,6 +8,8 @@ use crate::task::Dialect;
 pub(crate) struct Ordering {
     /// The statement with one more column: equal for rows that tie, growing from one tie to the next. The first that runs counts.
     pub(crate) ranked: Vec<String>,
+    /// The same without a limit on rows, where there is one.
+    pub(crate) unlimited: Vec<String>,
     /// The terms as they are written, without direction.
     terms: Vec<Vec<String>>,
     /// The columns as they are written, without names; `None` where a star hides how many there are.
@@ -54,14 +56,16 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     let simple =
         !outer.iter().any(|token| ["union", "intersect", "except", "values"].iter().any(|word| token.is(word)));
     let select = outer.iter().position(|token| token.is("select")).filter(|_| simple);
-    let Some(select) = select else { return Some(Ordering { ranked: Vec::new(), terms: written, items: None }) };
+    let Some(select) = select else {
+        return Some(Ordering { ranked: Vec::new(), unlimited: Vec::new(), terms: written, items: None });
+    };
     let distinct = outer.get(select + 1).is_some_and(|token| token.is("distinct"));
     let skipped = usize::from(distinct || outer.get(select + 1).is_some_and(|token| token.is("all")));
     let begin = outer[select + skipped].span.end;
     let after = |token: &&&Token<'_>| AFTER_COLUMNS.iter().any(|word| token.is(word));
     let end = outer[select + 1..].iter().find(after).map_or(sql.len(), |token| token.span.start);
     let items = columns(sql, &split(&all, begin, end));
-    let mut ranked = Vec::new();
+    let (mut ranked, mut unlimited) = (Vec::new(), Vec::new());
     // A rank beside the columns would change what is distinct.
     if !distinct {
         for inside in [false, true] {
@@ -71,13 +75,18 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
                 let over = over.join(", ");
                 let statement =
                     format!("{}, dense_rank() over (order by {over}) {}", &sql[..end].trim_end(), &sql[end..]);
+                let rows_are_limited = to < sql.len() && !sql[to..].trim().trim_start_matches(';').is_empty();
+                if rows_are_limited {
+                    let whole = &statement[..statement.len() - (sql.len() - to)];
+                    unlimited.push(whole.to_owned());
+                }
                 if !ranked.contains(&statement) {
                     ranked.push(statement);
                 }
             }
         }
     }
-    Some(Ordering { ranked, terms: written, items })
+    Some(Ordering { ranked, unlimited, terms: written, items })
 }
 
 impl Ordering {
@@ -230,6 +239,9 @@ mod tests {
             "select a, count(*) n, dense_rank() over (order by count(*) desc, a, b nulls last) \
              from t group by a order by n desc, 1, b nulls last limit 3;"
         );
+        let unlimited = of("select a from t order by b limit 3").unwrap().unlimited;
+        assert_eq!(unlimited[0], "select a, dense_rank() over (order by b) from t order by b ");
+        assert!(of("select a from t order by b;").unwrap().unlimited.is_empty());
         assert_eq!(of("select distinct a from t order by b").unwrap().ranked, Vec::<String>::new());
         assert_eq!(of("select a from t union select b from u order by 1").unwrap().ranked, Vec::<String>::new());
     }

@@ -57,7 +57,7 @@ impl Cell {
 pub(crate) struct Manner {
     /// How many of a hundred cells get a value of their own: the more, the fewer ties.
     pub(crate) spread: usize,
-    /// Whether columns have one value or two, so that what is compared with is met exactly.
+    /// Whether most columns have one value or two, so that what is compared with is met exactly.
     pub(crate) flat: bool,
     /// Whether what the schema allows may happen though the base does not show it: NULL in a column of a small table, a reference that
     /// nobody declared and that leads nowhere.
@@ -185,8 +185,13 @@ impl Filler<'_> {
         };
         let mut levels: Vec<Vec<Cell>> =
             (0..seen.len()).map(|column| (0..1 + random.below(2)).map(|_| make(column, random)).collect()).collect();
-        // A column of nothing but NULL tells little.
-        levels.iter_mut().for_each(|levels| levels.retain(|level| *level != Cell::Null));
+        // A column of nothing but NULL tells little, and so do columns that are all alike.
+        for levels in &mut levels {
+            levels.retain(|level| *level != Cell::Null);
+            if random.chance(30) {
+                levels.clear();
+            }
+        }
         for _ in 0..count {
             let pattern = random.pick(&sample);
             let mut row: Vec<Cell> = (0..seen.len())
@@ -318,7 +323,10 @@ impl Filler<'_> {
             if let Some(beginning) = Date::beginning(text) {
                 // Around both ends of a month or a year, and within.
                 let length = if text.len() == 4 { 365 } else { 30 };
-                let by = random.pick(&[0, -1, 1, 15, length, length - 1, length + 1]).copied().unwrap_or_default();
+                let by = random
+                    .pick(&[0, -1, 1, 15, length, length - 1, length + 1, 365, -366])
+                    .copied()
+                    .unwrap_or_default();
                 return Some(beginning.later(by, Some(like)));
             }
             let month = text.parse::<i64>().ok().filter(|month| text.len() == 2 && (1..=12).contains(month))?;

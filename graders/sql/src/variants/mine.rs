@@ -122,7 +122,8 @@ impl Constants {
             let decimals = text.split_once('.').map_or(0, |(_, behind)| behind.len().min(9));
             #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most nine")]
             let unit = 10f64.powi(-(decimals as i32));
-            for near in [real, real - unit, real + unit, real + unit / 100.0, real - unit / 2.0, real * 1.1, real * 0.9]
+            for near in
+                [real, real - unit, real + unit, real + unit / 1_000.0, real - unit / 2.0, real * 1.1, real * 0.9]
             {
                 let near = (near * 1e6).round() / 1e6;
                 add(&mut self.reals, near);
@@ -175,7 +176,7 @@ mod tests {
         let sql = "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
         let found = mine([sql], Dialect::Sqlite);
         assert_eq!(found.integers, [1, 0, 2, 30, 29, 31]);
-        assert!(found.reals.contains(&-2.5) && found.reals.contains(&-2.6) && found.reals.contains(&30.01));
+        assert!(found.reals.contains(&-2.5) && found.reals.contains(&-2.6) && found.reals.contains(&30.001));
         let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
         assert_eq!(texts, ["xa", "bxc", "dxa", "xae", "XA", "Ann", "ann", "Anns"]);
         assert_eq!(found.limit, 7);
