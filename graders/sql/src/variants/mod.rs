@@ -3,8 +3,10 @@
 
 mod dates;
 mod generate;
+mod keys;
 mod mine;
 mod random;
+mod values;
 
 pub(crate) use generate::{Manner, generate};
 pub(crate) use mine::mine;

@@ -1,0 +1,264 @@
+//! Values for a column: like those the base shows, close to what the golds compare with, or of its type.
+
+use assay_cell::query::Value;
+
+use super::dates::Date;
+use super::mine::Constants;
+use super::random::Random;
+
+/// A cell that is made here.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Vec<u8>),
+    Blob(Vec<u8>),
+}
+
+impl From<Value<'_>> for Cell {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(integer) => Self::Integer(integer),
+            Value::Real(real) => Self::Real(real),
+            Value::Text(text) => Self::Text(text.to_vec()),
+            Value::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
+impl Cell {
+    pub(super) fn value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(integer) => Value::Integer(*integer),
+            Self::Real(real) => Value::Real(*real),
+            Self::Text(text) => Value::Text(text),
+            Self::Blob(bytes) => Value::Blob(bytes),
+        }
+    }
+}
+
+/// What the base shows about a column.
+pub(super) struct Seen {
+    /// What its declared type says it holds.
+    declared: Kind,
+    /// Its values, as often as they stand there, NULL left out.
+    pub(super) values: Vec<Cell>,
+    /// Those values as dates, when all of them are.
+    dates: Vec<Date>,
+    pub(super) may_be_null: bool,
+    /// Whether the same few values come again and again, so that others would be out of place.
+    pub(super) is_closed: bool,
+}
+
+impl Seen {
+    /// What `values` show, as often as they stand there, of a column of this declared type.
+    pub(super) fn new(declared: &str, values: Vec<Cell>, may_be_null: bool) -> Self {
+        let mut distinct: Vec<&Cell> = Vec::new();
+        for value in &values {
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        let is_closed = !values.is_empty() && distinct.len() * 2 < values.len().max(6) && distinct.len() <= 24;
+        let read = |value: &Cell| if let Cell::Text(text) = value { Date::read(text) } else { None };
+        let dates: Option<Vec<Date>> = values.iter().map(read).collect();
+        Self { declared: Kind::declared(declared), dates: dates.unwrap_or_default(), values, may_be_null, is_closed }
+    }
+
+    /// A constant of the golds that could stand in this column.
+    pub(super) fn mined(
+        &self,
+        constants: &Constants,
+        is_at_home: &dyn Fn(&str) -> bool,
+        random: &mut Random,
+    ) -> Option<Cell> {
+        match self.kind() {
+            Kind::Integer => {
+                let (least, most) = range(&self.values);
+                let fits = |integer: &&i64| {
+                    (**integer >= 0 || least < 0) && (!is_flag(least, most) || (0..=1).contains(*integer))
+                };
+                let integers: Vec<&i64> = constants.integers.iter().filter(fits).collect();
+                random.pick(&integers).map(|integer| Cell::Integer(**integer))
+            }
+            Kind::Real => {
+                let (least, most) = real_range(&self.values);
+                let fits = |real: &&f64| (**real >= 0.0 || least < 0.0) && (**real <= 1.0 || most > 1.0 || least < 0.0);
+                let reals: Vec<&f64> = constants.reals.iter().filter(fits).collect();
+                random.pick(&reals).map(|real| Cell::Real(**real))
+            }
+            Kind::Text if !self.dates.is_empty() => {
+                self.mined_date(constants, random).map(|date| Cell::Text(date.into_bytes()))
+            }
+            Kind::Text => {
+                let is_number =
+                    |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.trim().parse::<f64>().is_ok());
+                let numbers = !self.values.is_empty()
+                    && self.values.iter().all(|value| matches!(value, Cell::Text(text) if is_number(text)));
+                let fits = |text: &[u8]| !numbers || is_number(text);
+                let texts = constants.texts.iter();
+                let texts: Vec<&str> = texts
+                    .filter(|mined| fits(mined.text.as_bytes()) && is_at_home(&mined.of))
+                    .map(|mined| mined.text.as_str())
+                    .collect();
+                random.pick(&texts).map(|text| Cell::Text(text.as_bytes().to_vec()))
+            }
+            Kind::Blob => None,
+        }
+    }
+
+    /// A date close to those that the golds compare with, whole or in part.
+    fn mined_date(&self, constants: &Constants, random: &mut Random) -> Option<String> {
+        let like = random.pick(&self.dates)?;
+        let years = constants.integers.iter().filter(|year| (1_000..3_000).contains(*year)).map(i64::to_string);
+        let texts: Vec<String> = constants.texts.iter().map(|mined| mined.of.clone()).chain(years).collect();
+        let near = |text: &String, random: &mut Random| {
+            if let Some(date) = Date::read(text.as_bytes()) {
+                let by = random.pick(&[0, 0, 1, -1, 3, -3, 30, -31, 365, -366]).copied().unwrap_or_default();
+                return Some(date.later(by, Some(like)));
+            }
+            if let Some(beginning) = Date::beginning(text) {
+                // Around both ends of a month or a year, and within.
+                let length = if text.len() == 4 { 365 } else { 30 };
+                let by = random
+                    .pick(&[0, -1, 1, 15, length, length - 1, length + 1, 365, -366])
+                    .copied()
+                    .unwrap_or_default();
+                return Some(beginning.later(by, Some(like)));
+            }
+            let month = text.parse::<i64>().ok().filter(|month| text.len() == 2 && (1..=12).contains(month))?;
+            Some(like.in_month(month))
+        };
+        let texts: Vec<&String> = texts.iter().filter(|text| near(text, &mut random.clone()).is_some()).collect();
+        let text = random.pick(&texts)?;
+        near(text, random).map(|date| date.text())
+    }
+
+    fn kind(&self) -> Kind {
+        match self.values.first() {
+            Some(Cell::Integer(_)) if self.values.iter().any(|value| matches!(value, Cell::Real(_))) => Kind::Real,
+            Some(Cell::Integer(_)) => Kind::Integer,
+            Some(Cell::Real(_)) => Kind::Real,
+            Some(Cell::Text(_)) => Kind::Text,
+            Some(Cell::Blob(_)) => Kind::Blob,
+            Some(Cell::Null) | None => self.declared,
+        }
+    }
+
+    /// A value that the base need not have.
+    pub(super) fn fresh(&self, random: &mut Random) -> Cell {
+        let near = random.pick(&self.values).cloned();
+        match (self.kind(), near) {
+            (Kind::Integer, Some(Cell::Integer(near))) => {
+                let (least, most) = range(&self.values);
+                if is_flag(least, most) {
+                    return Cell::Integer(random.between(0, 1));
+                }
+                let step = (most.saturating_sub(least) / 2).clamp(3, 1_000_000);
+                let value = near.saturating_add(random.between(-step, step));
+                // Counts and ids do not turn negative.
+                Cell::Integer(if least >= 0 { value.saturating_abs() } else { value })
+            }
+            (Kind::Real, Some(Cell::Real(_) | Cell::Integer(_))) => {
+                let (least, most) = real_range(&self.values);
+                #[expect(clippy::cast_precision_loss, reason = "a share of a thousand")]
+                let share = random.between(-50, 1_050) as f64 / 1_000.0;
+                let value = least + (most - least).max(if most > 1.0 { 4.0 } else { 0.0 }) * share;
+                let value = if least >= 0.0 { value.abs() } else { value };
+                let value = if least >= 0.0 && most <= 1.0 { value.min(1.0) } else { value };
+                Cell::Real((value * 100.0).round() / 100.0)
+            }
+            (Kind::Text, _) if !self.dates.is_empty() => {
+                let by = if random.chance(50) { random.between(-5, 5) } else { random.between(-400, 400) };
+                Cell::Text(
+                    random.pick(&self.dates).map(|date| date.later(by, None).text()).unwrap_or_default().into_bytes(),
+                )
+            }
+            (Kind::Text, Some(Cell::Text(near))) => Cell::Text(changed(&near, random)),
+            (Kind::Blob, Some(Cell::Blob(mut near))) => {
+                near.push(random.below(256).try_into().unwrap_or_default());
+                Cell::Blob(near)
+            }
+            (Kind::Integer, _) => Cell::Integer(random.between(0, 40)),
+            #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
+            (Kind::Real, _) => Cell::Real(random.between(0, 400) as f64 / 4.0),
+            (Kind::Text, _) => Cell::Text(word(random)),
+            (Kind::Blob, _) => Cell::Blob(word(random)),
+        }
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Integer,
+    Real,
+    Text,
+    Blob,
+}
+
+impl Kind {
+    /// By SQLite's rules of affinity.
+    fn declared(declared: &str) -> Self {
+        let declared = declared.to_ascii_uppercase();
+        let has = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+        if has(&["INT"]) {
+            Self::Integer
+        } else if has(&["CHAR", "CLOB", "TEXT", "DATE", "TIME"]) {
+            Self::Text
+        } else if declared.is_empty() || has(&["BLOB"]) {
+            Self::Blob
+        } else {
+            Self::Real
+        }
+    }
+}
+
+fn range(values: &[Cell]) -> (i64, i64) {
+    let integers =
+        values.iter().filter_map(|value| if let Cell::Integer(integer) = value { Some(*integer) } else { None });
+    integers.fold((i64::MAX, i64::MIN), |(least, most), integer| (least.min(integer), most.max(integer)))
+}
+
+/// Whether integers are yes and no.
+fn is_flag(least: i64, most: i64) -> bool {
+    least >= 0 && most <= 1 && least <= most
+}
+
+fn real_range(values: &[Cell]) -> (f64, f64) {
+    #[expect(clippy::cast_precision_loss, reason = "a bound to stay about")]
+    let reals = values.iter().filter_map(|value| match value {
+        Cell::Real(real) => Some(*real),
+        Cell::Integer(integer) => Some(*integer as f64),
+        Cell::Null | Cell::Text(_) | Cell::Blob(_) => None,
+    });
+    reals.fold((f64::MAX, f64::MIN), |(least, most), real| (least.min(real), most.max(real)))
+}
+
+fn word(random: &mut Random) -> Vec<u8> {
+    let length = 2 + random.below(5);
+    (0..length).map(|_| random.pick(b"abcdefghijklmnopqrstuvwxyz").copied().unwrap_or(b'a')).collect()
+}
+
+/// A text like another: a number stays one.
+fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut changed = text.to_vec();
+    if text.iter().any(u8::is_ascii_digit) {
+        for byte in changed.iter_mut().filter(|byte| byte.is_ascii_digit()) {
+            if random.chance(30) {
+                *byte = b'1' + u8::try_from(random.below(9)).unwrap_or_default();
+            }
+        }
+        return changed;
+    }
+    match random.below(4) {
+        0 => changed.make_ascii_lowercase(),
+        1 => changed.make_ascii_uppercase(),
+        2 => changed.extend(word(random)),
+        _ => changed = word(random),
+    }
+    changed
+}
