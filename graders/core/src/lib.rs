@@ -36,4 +36,4 @@ pub use number::{Measure, OutOfRange, Reward, Score};
 pub use outcome::{Component, Fault, Grade, Outcome, Verdict};
 pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
-pub use task::{RawJson, Task, TaskKind};
+pub use task::{RawJson, Task, TaskKind, json_pointer};

@@ -8,6 +8,7 @@ use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_path_to_error::Segment;
 
 use crate::{ErrorCode, Hash, TaskError};
 
@@ -161,12 +162,16 @@ impl Task {
         // From text, not from values: numbers keep their digits for graders that read them raw.
         let pair = |(key, value): &(String, &RawValue)| format!("{}:{}", Value::String(key.clone()), value.get());
         let body = format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(","));
-        serde_json::from_str(&body).map_err(|error| {
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&body)).map_err(|error| {
+            let mut pointer = json_pointer(error.path());
+            let error = error.into_inner();
+            // The path of a field that nobody knows ends before it.
             let message = error.to_string();
-            // A message about an unknown field goes on to name the known ones: the first one named is meant.
-            let named = fields.iter().filter_map(|(key, _)| Some((message.find(&format!("`{key}`"))?, key)));
-            let pointer = named.min().map(|(_, key)| key);
-            invalid(&error, pointer.map(|key| format!("/{key}")).unwrap_or_default())
+            let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+            if let Some(unknown) = unknown.filter(|unknown| !pointer.ends_with(&format!("/{unknown}"))) {
+                pointer = format!("{pointer}/{unknown}");
+            }
+            invalid(&error, pointer)
         })
     }
 }
@@ -199,6 +204,17 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
 
         deserializer.deserialize_map(Object)
     }
+}
+
+/// Where an error stood, as a JSON pointer (RFC 6901).
+#[must_use]
+pub fn json_pointer(path: &serde_path_to_error::Path) -> String {
+    let step = |segment: &Segment| match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Segment::Enum { .. } | Segment::Unknown => String::new(),
+    };
+    path.iter().map(step).collect()
 }
 
 /// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.

@@ -203,16 +203,16 @@ async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str)
             .ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
     };
     let forwards = complete(&run(sql.to_owned(), false).await?)?;
+    if let Some(work) = task.work.filter(|work| *work < forwards.steps) {
+        return Err(Unfit::Fails(format!("it takes {} steps, and `limits.work` allows {work}", forwards.steps)));
+    }
     let backwards = complete(&run(sql.to_owned(), true).await?)?;
     let ordering = match task.order {
-        Order::Auto => statement::ordering(sql, task.dialect),
-        Order::Ignore | Order::Strict => None,
+        Order::Auto | Order::Strict => statement::ordering(sql, task.dialect),
+        Order::Ignore => None,
     };
     let mut sheet = Sheet { rows: forwards.rows.clone(), ties: None };
     let mut cuts_a_tie = false;
-    if task.order == Order::Strict {
-        sheet.ties = Some(each_its_own(&sheet.rows));
-    }
     if let Some(ordering) = ordering {
         let mut ranked = None;
         for (at, statement) in ordering.ranked.iter().enumerate() {
@@ -228,6 +228,12 @@ async fn gold(task: &SqlTask, queries: &Queries, database: &Database, sql: &str)
             }
         }
         sheet = ranked.unwrap_or_else(|| by_columns(&forwards, &ordering));
+    }
+    if task.order == Order::Strict {
+        if has_telling_tie(&sheet) {
+            return Err(Unfit::Unsteady);
+        }
+        sheet.ties = Some(each_its_own(&sheet.rows));
     }
     let rule = Rule { columns: Columns::Strict, tolerance: task.tolerance };
     if compare(&sheet, &backwards.rows, rule).is_err() {
@@ -315,6 +321,13 @@ fn as_key(value: Value<'_>) -> String {
         Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => Value::Real(integer as f64).to_string(),
         other => other.to_string(),
     }
+}
+
+/// Whether rows that tie are not all alike, so that their order is seen.
+fn has_telling_tie(sheet: &Sheet) -> bool {
+    let Some(ties) = &sheet.ties else { return false };
+    let rows: Vec<_> = sheet.rows.rows().collect();
+    rows.windows(2).zip(ties.windows(2)).any(|(rows, ties)| ties[0] == ties[1] && rows[0] != rows[1])
 }
 
 fn each_its_own(rows: &Rows) -> Vec<u32> {

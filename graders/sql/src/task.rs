@@ -46,7 +46,7 @@ pub(crate) enum Dialect {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct RawDatabase {
     #[serde(default)]
     schema: Option<String>,
@@ -66,13 +66,13 @@ enum RawVariants {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct RawGenerated {
     generate: usize,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct RawVariant {
     #[serde(default)]
     schema: Option<String>,
@@ -117,7 +117,7 @@ pub(crate) enum Order {
 
 /// What parts of a wrong answer are worth.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "an object of weights")]
 pub(crate) struct Partial {
     pub(crate) syntax: f64,
     pub(crate) executes: f64,
@@ -132,7 +132,7 @@ impl Default for Partial {
 }
 
 #[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "an object of limits")]
 struct RawLimits {
     work: Option<u64>,
     rows: u64,
@@ -275,6 +275,8 @@ fn source(pointer: &str, scripts: [Option<&str>; 2], image: Option<&str>) -> Res
 
 fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     let pointer = format!("{pointer}/image");
+    // Written in lines, as tools do.
+    let text: String = text.split_ascii_whitespace().collect();
     let image = STANDARD
         .decode(text)
         .map_err(|error| invalid(&pointer, &format!("`image` is an SQLite file in base64: {error}")))?;
@@ -335,7 +337,8 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_pointed_at() {
-        assert!(read(r#","order":"random""#).unwrap_err().message.contains("unknown variant `random`"));
+        assert_eq!(read(r#","order":"random""#).unwrap_err().pointer, "/order");
+        assert_eq!(read(r#","limits":{"steps":5}"#).unwrap_err().pointer, "/limits/steps");
         assert_eq!(read(r#","limits":{"rows":0}"#).unwrap_err().pointer, "/limits/rows");
         assert_eq!(read(r#","float_tolerance":-1"#).unwrap_err().pointer, "/float_tolerance");
     }

@@ -34,6 +34,9 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
             formats.fill(1);
         }
         let image = image.as_slice();
+        if is_cut_off(image) {
+            return Err("the image is cut off: it says that it has more pages than are there".to_owned());
+        }
         // Pages are allocated as the database grows: it is written to.
         connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
         guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
@@ -55,6 +58,18 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     // It asks a pragma how large the database is.
     guard::lift(&connection).map_err(|error| error.to_string())?;
     connection.serialize("main").map(|data| data.to_vec()).map_err(said)
+}
+
+/// Whether the head of an SQLite file speaks of more pages than there are.
+fn is_cut_off(image: &[u8]) -> bool {
+    let number =
+        |at: usize| image.get(at..at + 4).map(|bytes| bytes.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte)));
+    let page = image.get(16..18).map_or(0, |bytes| u64::from(bytes[0]) << 8 | u64::from(bytes[1]));
+    // 65,536 does not fit and is written as 1.
+    let page = if page == 1 { 65_536 } else { page };
+    // The number of pages counts only when it was written with the last change.
+    let counts = number(24) == number(92);
+    counts && number(28).is_some_and(|pages| pages * page > image.len() as u64)
 }
 
 /// Bounds what scripts do, and forbids what makes no database.

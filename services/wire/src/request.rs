@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use assay_core::{Completion, ErrorCode, Meta, Task};
+use assay_core::{Completion, ErrorCode, Meta, Task, json_pointer};
 use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -252,7 +252,7 @@ fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut 
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
             Ok(_) => Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "the item cannot be read"),
             Err(error) => {
-                let at = format!("{pointer}{}", path_pointer(error.path()));
+                let at = format!("{pointer}{}", json_pointer(error.path()));
                 Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
             }
         }
@@ -280,7 +280,7 @@ fn body_problem(body: &[u8], error: &serde_json::Error) -> Problem {
         return match serde_path_to_error::deserialize::<_, Envelope<'_>>(&mut reader) {
             Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), reason(error)),
             Err(located) => {
-                let mut pointer = path_pointer(located.path());
+                let mut pointer = json_pointer(located.path());
                 let message = reason(located.inner());
                 if pointer.is_empty() && message.contains("`items`") {
                     pointer.push_str("/items");
@@ -313,17 +313,6 @@ fn offset(body: &[u8], line: usize, column: usize) -> usize {
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.split(" at line ").next().unwrap_or(&message).to_owned()
-}
-
-fn path_pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    path.iter()
-        .filter_map(|segment| match segment {
-            Segment::Seq { index } => Some(format!("/{index}")),
-            Segment::Map { key } => Some(format!("/{}", escape(key))),
-            Segment::Enum { .. } | Segment::Unknown => None,
-        })
-        .collect()
 }
 
 /// A key as a segment of a JSON pointer (RFC 6901, section 3).

@@ -36,13 +36,15 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = body.grades.iter().map(row).collect();
-    table::write(&mut out, ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "EXTRACTED", "RULE"], &rows)?;
+    table::write(&mut out, ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "EXTRACTED", "WHY"], &rows)?;
     Ok(Ended::Done)
 }
 
 fn row(grade: &GradeBody) -> [String; 9] {
-    let fact = |name: &str| grade.evidence.get(name).and_then(|value| value.as_str()).unwrap_or_default();
-    let short: String = fact("extracted").chars().take(40).collect();
+    let fact = |names: &[&str]| {
+        let found = names.iter().find_map(|name| grade.evidence.pointer(name)?.as_str());
+        found.unwrap_or_default().replace(['\n', '\r', '\t'], " ").chars().take(40).collect::<String>()
+    };
     [
         grade.grade.clone(),
         cell(grade.run.as_deref()),
@@ -51,8 +53,9 @@ fn row(grade: &GradeBody) -> [String; 9] {
         grade.grader.clone(),
         grade.verdict.clone().unwrap_or_else(|| grade.outcome.clone()),
         cell(grade.score),
-        short.replace(['\n', '\r', '\t'], " "),
-        fact("rule").to_owned(),
+        // What was graded, and why, by the names that graders give them.
+        fact(&["/extracted", "/statement", "/program"]),
+        fact(&["/rule", "/message", "/difference/what", "/first_failure/verdict"]),
     ]
 }
 
