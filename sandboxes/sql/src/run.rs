@@ -63,11 +63,14 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
         Err(error) => (end_of(opened, &error), Rows::default()),
     };
     let instructions = u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
-    let (steps, budget) = (instructions.saturating_add(opened.meter.charged()), opened.meter.budget());
-    // The meter is looked at every now and then, so the end may come between two looks.
-    if steps > budget {
-        return Ran { end: End::OutOfSteps, columns, rows: Rows::default(), steps: budget };
-    }
+    let steps = instructions.saturating_add(opened.meter.charged());
+    // The meter is looked at every now and then, so the last row may come between two looks.
+    let (end, rows) = if end == End::Rows && steps > opened.meter.budget() {
+        (End::OutOfSteps, Rows::default())
+    } else {
+        (end, rows)
+    };
+    let steps = steps.min(opened.meter.budget());
     Ran { end, columns, rows, steps }
 }
 
