@@ -28,6 +28,9 @@ use kept::Kept;
 /// Statements and builds at once; a build has up to three connections.
 const AT_ONCE: usize = 16;
 
+/// Time a server has to end its processes before it is asked again.
+const RESTART: Duration = Duration::from_secs(2);
+
 /// What a node says of its server.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
@@ -156,7 +159,8 @@ impl Server for Postgres {
                 }
                 Err(lost) => lost,
             };
-            // A server that lost one of its processes starts all others again.
+            // A server that lost one of its processes ends all others, also one that has just let somebody in, and starts again.
+            tokio::time::sleep(RESTART).await;
             let mut connection = connect::patiently(|| self.reader(database, reverse)).await?;
             match run::run(&mut connection, query).await {
                 Ok(ran) => {
