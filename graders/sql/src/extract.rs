@@ -1,11 +1,12 @@
 //! The statement in a completion: what stands in the last fenced block of SQL or the last tag, whichever ends later, else the
 //! whole text. Comments are part of it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use assay_core::extraction::fences::{Block, blocks, fences, outdented};
 
-use crate::statement::tokens;
+use crate::statement::first_word;
 use crate::task::Dialect;
 
 /// Tags that hold an answer.
@@ -46,22 +47,24 @@ fn inside(text: &str, tag: Range<usize>) -> Found {
 /// The last block that names SQL, else the last that names nothing, those that begin like a query before others, those that hold
 /// nothing never; else what stands between marks inside a line.
 fn fenced(text: &str) -> Option<Found> {
+    if !text.contains("```") && !text.contains("~~~") {
+        return None;
+    }
     let plain = without_prefixes(text);
     let fences = fences(&plain);
-    let mut blocks = blocks(&fences, plain.len());
-    blocks.retain(|block| {
-        !tokens(&plain[block.inside.start..block.inside.end.max(block.inside.start)], Dialect::Sqlite).is_empty()
-    });
+    let blocks = blocks(&fences, plain.len());
+    let first = |block: &&Block<'_>| {
+        let inside = block.inside.start..block.inside.end.max(block.inside.start);
+        first_word(&plain[inside], Dialect::Sqlite)
+    };
     let names_sql = |block: &&Block<'_>| {
         let word = block.info.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
-        word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)))
+        word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name))) && first(block).is_some()
     };
     let begins = |block: &&Block<'_>| {
-        let inside = &plain[block.inside.clone()];
-        let first = tokens(inside, Dialect::Sqlite).first().map(|token| token.text.to_ascii_lowercase());
-        first.is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
+        first(block).is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
     };
-    let unnamed = |block: &&Block<'_>| block.info.is_empty();
+    let unnamed = |block: &&Block<'_>| block.info.is_empty() && first(block).is_some();
     let chosen = blocks.iter().rfind(names_sql);
     let chosen = chosen.or_else(|| blocks.iter().rfind(|block| unnamed(block) && begins(block)));
     let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else { return in_line(text) };
@@ -70,18 +73,21 @@ fn fenced(text: &str) -> Option<Found> {
 }
 
 /// The text with what may stand before a fence as blanks: the number of a list, the sign of a quotation.
-fn without_prefixes(text: &str) -> String {
-    let line = |line: &str| {
-        let mark = line.find("```").or_else(|| line.find("~~~")).filter(|at| {
-            let before = &line[..*at];
-            !before.trim().is_empty() && before.chars().all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c))
-        });
-        match mark {
-            Some(at) => format!("{}{}", " ".repeat(at), &line[at..]),
-            None => line.to_owned(),
-        }
+fn without_prefixes(text: &str) -> Cow<'_, str> {
+    let mark = |line: &str| {
+        let at = line.find("```").or_else(|| line.find("~~~"))?;
+        let before = &line[..at];
+        let is_prefix = before.chars().all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c));
+        (is_prefix && !before.trim().is_empty()).then_some(at)
     };
-    text.split_inclusive('\n').map(line).collect()
+    if text.lines().all(|line| mark(line).is_none()) {
+        return Cow::Borrowed(text);
+    }
+    let line = |line: &str| match mark(line) {
+        Some(at) => format!("{}{}", " ".repeat(at), &line[at..]),
+        None => line.to_owned(),
+    };
+    Cow::Owned(text.split_inclusive('\n').map(line).collect())
 }
 
 /// What stands between the last marks of SQL that do not begin a line.
@@ -94,6 +100,9 @@ fn in_line(text: &str) -> Option<Found> {
 
 /// Where the last pair of tags has its inside: of pairs inside one another the innermost.
 fn last_tag(text: &str) -> Option<Range<usize>> {
+    if !text.contains("</") {
+        return None;
+    }
     let lower = text.to_ascii_lowercase();
     let last = |lower: &str| {
         let pair = |name: &&str| {

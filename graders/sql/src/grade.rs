@@ -141,7 +141,7 @@ impl PreparedSql {
         let Some(trial) = trial else { return Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)) };
         let mut evidence = evidence::of_statement(&trial.found)
             .value("databases", ready.stages.len())
-            .text("base", &ready.stages[0].database.name());
+            .text("base", ready.stages[0].database.name());
         let (mut verdict, mut score) = (Verdict::CORRECT, Score::ONE);
         if let Some(wrong) = &trial.wrong {
             (verdict, score) = (verdict_of(&wrong.end), Score::ZERO);

@@ -26,13 +26,14 @@ const SLACK: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     hash: Hash,
+    name: Arc<str>,
     bytes: Arc<ByteBuf>,
 }
 
 impl Held {
     /// Its content as a name.
-    pub(super) fn hash(&self) -> Hash {
-        self.hash
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// How long it is.
@@ -81,7 +82,10 @@ impl InCells {
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
         let settled = self.0.cells.settle(&Request::Build(build), patience(BUILD_STEPS)).await;
         match settled.map_err(|error| Unbuilt::Ours(fault(&error)))? {
-            Settled::Answered(Reply::Built(Ok(bytes))) => Ok(Held { hash: Hash::of(&bytes), bytes: Arc::new(bytes) }),
+            Settled::Answered(Reply::Built(Ok(bytes))) => {
+                let hash = Hash::of(&bytes);
+                Ok(Held { hash, name: hash.to_string().into(), bytes: Arc::new(bytes) })
+            }
             Settled::Answered(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
             Settled::Answered(other) => Err(Unbuilt::Ours(unable(&other))),
             Settled::Overran => Err(Unbuilt::Task("its scripts take too long".to_owned())),

@@ -53,10 +53,10 @@ impl Database {
     }
 
     /// A name of its content.
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Image(held) => held.hash().to_string(),
-            Self::OnServer(name) => name.to_string(),
+            Self::Image(held) => held.name(),
+            Self::OnServer(name) => name,
         }
     }
 }
@@ -139,7 +139,7 @@ impl Queries {
         for sql in statements {
             let mut attempts = Vec::with_capacity(on.len());
             for (database, _) in on {
-                let ran = self.server()?.run(&database.name(), sql, terms.limits, terms.reverse).await;
+                let ran = self.server()?.run(database.name(), sql, terms.limits, terms.reverse).await;
                 let ran = ran.map_err(|error| unreachable(&error))?;
                 let ended = ran.end != End::Rows;
                 attempts.push(Attempt { ran: Arc::new(ran), deterministic: false });

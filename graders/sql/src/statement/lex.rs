@@ -76,6 +76,12 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
     found
 }
 
+/// The first token of a text in lower case; `None` for one of blanks and comments alone.
+pub(crate) fn first_word(text: &str, dialect: Dialect) -> Option<String> {
+    let (_, span) = Lexer { text, at: 0, dialect }.next()?;
+    Some(text[span].to_lowercase())
+}
+
 struct Lexer<'a> {
     text: &'a str,
     at: usize,

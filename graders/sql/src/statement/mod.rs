@@ -5,5 +5,5 @@ mod lex;
 mod order;
 
 pub(crate) use chance::{is_random, shuffled};
-pub(crate) use lex::{Kind, Token, tokens};
+pub(crate) use lex::{Kind, Token, first_word, tokens};
 pub(crate) use order::{Ordering, ordering};
