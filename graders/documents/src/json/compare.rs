@@ -1,0 +1,122 @@
+//! When two trees are one value, and how much two that are not have in common.
+
+use std::collections::HashMap;
+
+use super::{Json, number};
+
+/// From how many members on keys are looked up instead of compared one by one.
+const MANY: usize = 16;
+
+/// Whether two trees are the same value: objects whatever their order, numbers by value (up to `tolerance`, see
+/// [`number::close`]), nothing else loosely. A number is never a string, `true` never 1.
+#[must_use]
+pub fn same(a: &Json, b: &Json, tolerance: f64) -> bool {
+    match (a, b) {
+        (Json::Null, Json::Null) => true,
+        (Json::Bool(a), Json::Bool(b)) => a == b,
+        (Json::Number(a), Json::Number(b)) => number::close(a, b, tolerance),
+        (Json::Text(a), Json::Text(b)) => a == b,
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, tolerance)),
+        (Json::Object(a), Json::Object(b)) => same_members(a, b, tolerance),
+        _ => false,
+    }
+}
+
+fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    if a.iter().zip(b).all(|((a, _), (b, _))| a == b) {
+        return a.iter().zip(b).all(|((_, a), (_, b))| same(a, b, tolerance));
+    }
+    if a.len() < MANY {
+        return a.iter().all(|(key, a)| b.iter().any(|(name, b)| name == key && same(a, b, tolerance)));
+    }
+    let index: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    a.iter().all(|(key, a)| index.get(key.as_str()).is_some_and(|b| same(a, b, tolerance)))
+}
+
+/// A part of a tree that has no parts of its own, and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf<'a> {
+    /// JSON pointer.
+    pub place: String,
+    /// A scalar, or an empty array or object.
+    pub value: &'a Json,
+}
+
+/// The leaves of a tree in their order, at most `most` of them.
+#[must_use]
+pub fn leaves(tree: &Json, most: usize) -> Vec<Leaf<'_>> {
+    let mut found = Vec::new();
+    gather(tree, &mut String::new(), most, &mut found);
+    found
+}
+
+fn gather<'a>(tree: &'a Json, place: &mut String, most: usize, found: &mut Vec<Leaf<'a>>) {
+    if found.len() == most {
+        return;
+    }
+    let length = place.len();
+    match tree {
+        Json::Array(elements) if !elements.is_empty() => {
+            for (at, element) in elements.iter().enumerate() {
+                place.push_str(&format!("/{at}"));
+                gather(element, place, most, found);
+                place.truncate(length);
+            }
+        }
+        Json::Object(members) if !members.is_empty() => {
+            for (key, value) in members {
+                place.push('/');
+                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                gather(value, place, most, found);
+                place.truncate(length);
+            }
+        }
+        value => found.push(Leaf { place: place.clone(), value }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn equal(a: &str, b: &str) -> bool {
+        let (a, b) = (Json::read(a).unwrap(), Json::read(b).unwrap());
+        let one_way = same(&a, &b, 0.0);
+        assert_eq!(one_way, same(&b, &a, 0.0));
+        one_way
+    }
+
+    #[test]
+    fn order_of_keys_says_nothing_and_order_of_elements_does() {
+        assert!(equal(r#"{"a":1,"b":[1,2]}"#, r#"{"b":[1.0,2],"a":1}"#));
+        assert!(!equal("[1,2]", "[2,1]"));
+        assert!(!equal(r#"{"a":1}"#, r#"{"a":1,"b":null}"#));
+    }
+
+    #[test]
+    fn kinds_are_never_confused() {
+        for (a, b) in [("1", "\"1\""), ("true", "1"), ("null", "false"), ("[]", "{}"), ("\"a\"", "\"A\"")] {
+            assert!(!equal(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn large_objects_are_compared_by_key() {
+        let members = |keys: &mut dyn Iterator<Item = u32>| {
+            format!("{{{}}}", keys.map(|key| format!("\"{key}\":{key}")).collect::<Vec<_>>().join(","))
+        };
+        assert!(equal(&members(&mut (0..50)), &members(&mut (0..50).rev())));
+        assert!(!equal(&members(&mut (0..50)), &members(&mut (1..51).rev())));
+    }
+
+    #[test]
+    fn leaves_have_places() {
+        let tree = Json::read(r#"{"a":[1,{"b/c":[]}],"d":null}"#).unwrap();
+        let places: Vec<_> = leaves(&tree, 10).into_iter().map(|leaf| leaf.place).collect();
+        assert_eq!(places, ["/a/0", "/a/1/b~1c", "/d"]);
+        assert_eq!(leaves(&tree, 2).len(), 2);
+    }
+}

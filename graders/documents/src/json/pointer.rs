@@ -1,0 +1,114 @@
+//! JSON Pointer (RFC 6901): one place in a tree.
+
+use std::fmt;
+
+use super::Json;
+
+/// A place in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pointer(Vec<String>);
+
+/// A text that is no pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointerError(String);
+
+impl fmt::Display for PointerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no JSON pointer: it is empty or begins with `/`, and `~` stands before 0 or 1", self.0)
+    }
+}
+
+impl Pointer {
+    /// Reads a pointer.
+    ///
+    /// # Errors
+    /// [`PointerError`] for a text that neither is empty nor begins with `/`, or with another escape than `~0` and `~1`.
+    pub fn read(text: &str) -> Result<Self, PointerError> {
+        let error = || PointerError(text.chars().take(100).collect());
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let steps = text.strip_prefix('/').ok_or_else(error)?;
+        let unescaped = |step: &str| {
+            let is_escape = |at: usize| matches!(step.as_bytes().get(at + 1), Some(b'0' | b'1'));
+            let sound = step.match_indices('~').all(|(at, _)| is_escape(at));
+            sound.then(|| step.replace("~1", "/").replace("~0", "~")).ok_or_else(error)
+        };
+        steps.split('/').map(unescaped).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Its steps, unescaped.
+    #[must_use]
+    pub fn steps(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The place of these steps.
+    #[must_use]
+    pub fn of(steps: Vec<String>) -> Self {
+        Self(steps)
+    }
+
+    /// What stands there.
+    #[must_use]
+    pub fn find<'a>(&self, tree: &'a Json) -> Option<&'a Json> {
+        self.0.iter().try_fold(tree, |tree, step| match tree {
+            Json::Object(_) => tree.get(step),
+            Json::Array(elements) => index(step).and_then(|at| elements.get(at)),
+            _ => None,
+        })
+    }
+
+    /// What stands there, to be changed.
+    pub fn find_mut<'a>(&self, tree: &'a mut Json) -> Option<&'a mut Json> {
+        self.0.iter().try_fold(tree, |tree, step| match tree {
+            Json::Object(members) => members.iter_mut().find(|(key, _)| key == step).map(|(_, value)| value),
+            Json::Array(elements) => index(step).and_then(|at| elements.get_mut(at)),
+            _ => None,
+        })
+    }
+
+    /// The place it stands in and its last step; `None` for the whole tree.
+    #[must_use]
+    pub fn split_last(&self) -> Option<(Self, &str)> {
+        self.0.split_last().map(|(last, before)| (Self(before.to_vec()), last.as_str()))
+    }
+
+    /// Whether `other` stands at this place or inside it.
+    #[must_use]
+    pub fn holds(&self, other: &Self) -> bool {
+        other.0.starts_with(&self.0)
+    }
+}
+
+/// An index of an array: digits without zeros in front.
+#[must_use]
+pub(super) fn index(step: &str) -> Option<usize> {
+    let canonical = step == "0" || !step.starts_with('0');
+    (canonical && step.bytes().all(|byte| byte.is_ascii_digit())).then(|| step.parse().ok()).flatten()
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found() {
+        let tree = Json::read(r#"{"a":[{"b/c":1}],"":2,"m~n":3}"#).unwrap();
+        let at = |text: &str| Pointer::read(text).unwrap().find(&tree).map(ToString::to_string);
+        assert_eq!(at("/a/0/b~1c").as_deref(), Some("1"));
+        assert_eq!(at("/").as_deref(), Some("2"));
+        assert_eq!(at("/m~0n").as_deref(), Some("3"));
+        assert_eq!(at("/a/00"), None);
+        assert_eq!(at("/a/-"), None);
+        for text in ["a", "/~2", "/a~"] {
+            assert!(Pointer::read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Trees as text and as values of serde_json.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Json, number};
+
+impl fmt::Display for Json {
+    /// JSON without white space, keys in their order, numbers as they were written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(text) => f.write_str(text),
+            Self::Text(text) => write_text(f, text),
+            Self::Array(elements) => {
+                f.write_str("[")?;
+                for (at, element) in elements.iter().enumerate() {
+                    write!(f, "{}{element}", if at == 0 { "" } else { "," })?;
+                }
+                f.write_str("]")
+            }
+            Self::Object(members) => {
+                f.write_str("{")?;
+                for (at, (key, value)) in members.iter().enumerate() {
+                    f.write_str(if at == 0 { "" } else { "," })?;
+                    write_text(f, key)?;
+                    write!(f, ":{value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
+}
+
+impl Json {
+    /// A text that equal values share and others do not: keys in order, numbers as [`number::canonical`] writes them.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        let mut text = String::new();
+        self.write_canonical(&mut text);
+        text
+    }
+
+    fn write_canonical(&self, text: &mut String) {
+        match self {
+            Self::Number(digits) => text.push_str(&number::canonical(digits)),
+            Self::Array(elements) => {
+                text.push('[');
+                for element in elements {
+                    element.write_canonical(text);
+                    text.push(',');
+                }
+                text.push(']');
+            }
+            Self::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by(|(a, _), (b, _)| a.cmp(b));
+                text.push('{');
+                for (key, value) in members {
+                    text.push_str(&Self::Text(key.clone()).to_string());
+                    text.push(':');
+                    value.write_canonical(text);
+                    text.push(',');
+                }
+                text.push('}');
+            }
+            Self::Null | Self::Bool(_) | Self::Text(_) => text.push_str(&self.to_string()),
+        }
+    }
+
+    /// The value in serde_json's shape. Numbers that no 64 bits hold become the nearest double.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(text) => number_value(text),
+            Self::Text(text) => Value::String(text.clone()),
+            Self::Array(elements) => elements.iter().map(Self::to_value).collect(),
+            Self::Object(members) => members.iter().map(|(key, value)| (key.clone(), value.to_value())).collect(),
+        }
+    }
+}
+
+pub(crate) fn number_value(text: &str) -> Value {
+    let read: Option<Value> = serde_json::from_str(text).ok();
+    read.unwrap_or_else(|| Value::from(number::to_f64(text)))
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(number.to_string()),
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Array(elements) => Self::Array(elements.iter().map(Self::from).collect()),
+            Value::Object(members) => {
+                Self::Object(members.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        let text = r#"{"b":[1.50,-2e400,"a\n\"é",null],"a":{"":true}}"#;
+        assert_eq!(Json::read(text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn numbers_beyond_doubles_stay_finite_values() {
+        assert_eq!(Json::read("1e400").unwrap().to_value(), Value::from(f64::MAX));
+        assert_eq!(Json::read("18446744073709551615").unwrap().to_value(), Value::from(u64::MAX));
+    }
+}

@@ -1,0 +1,189 @@
+//! JSON Schema over [`Json`] trees, by the `jsonschema` crate: drafts 4, 6, 7, 2019-09 and 2020-12. Fetches nothing.
+//!
+//! Patterns run on a linear engine; those with look-around or back references on one that gives up after [`BACKTRACKS`] steps, and
+//! then the text does not match.
+
+mod node;
+
+use std::sync::Arc;
+
+use jsonschema::{Draft, PatternOptions, Validator, options_for};
+use serde_json::Value;
+
+use crate::json::Json;
+use node::Trees;
+
+/// Steps a pattern with look-around or back references may take for one text.
+pub const BACKTRACKS: usize = 100_000;
+
+/// How a schema is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dialect {
+    /// The draft of a schema that names none; 2020-12 unless given.
+    pub draft: Option<Draft>,
+    /// Whether `format` is held; by default as the draft says: up to 7 it is, from 2019-09 on it only tells.
+    pub formats: Option<bool>,
+}
+
+/// A compiled schema.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    whole: Validator<Trees>,
+    source: Arc<Value>,
+}
+
+/// One way in which a document breaks its schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Place in the document, a JSON pointer.
+    pub place: String,
+    /// Place in the schema, a JSON pointer that ends in the keyword.
+    pub keyword: String,
+    /// What is wrong, without the document's values.
+    pub reason: String,
+}
+
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// Why it is none: what its meta-schema says, a reference that leads nowhere in it, a pattern that is none.
+    pub fn compile(source: Value, dialect: Dialect) -> Result<Self, String> {
+        let compile = |backtracking: bool| {
+            let mut options = options_for::<Trees>().offline();
+            if let Some(draft) = dialect.draft.filter(|_| source.get("$schema").is_none()) {
+                options = options.with_draft(draft);
+            }
+            if let Some(formats) = dialect.formats {
+                options = options.should_validate_formats(formats);
+            }
+            let options = if backtracking {
+                options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS))
+            } else {
+                options.with_pattern_options(PatternOptions::regex())
+            };
+            options.build(&source)
+        };
+        let whole = compile(false).or_else(|_| compile(true)).map_err(|error| {
+            let place = error.instance_path().as_str();
+            format!(
+                "{error}{}",
+                if place.is_empty() { String::new() } else { format!(" (at `{place}` in the schema)") }
+            )
+        })?;
+        Ok(Self { whole, source: Arc::new(source) })
+    }
+
+    /// The schema itself.
+    #[must_use]
+    pub fn source(&self) -> &Value {
+        &self.source
+    }
+
+    /// Whether a document holds it.
+    #[must_use]
+    pub fn holds(&self, document: &Json) -> bool {
+        self.whole.is_valid(document)
+    }
+
+    /// The first way in which a document breaks it.
+    #[must_use]
+    pub fn violation(&self, document: &Json) -> Option<Violation> {
+        if self.holds(document) {
+            return None;
+        }
+        let error = self.whole.validate(document).err()?;
+        Some(Violation {
+            place: error.instance_path().as_str().to_owned(),
+            keyword: error.schema_path().as_str().to_owned(),
+            reason: error.masked().to_string(),
+        })
+    }
+
+    /// Bytes it keeps, roughly: what is compiled is some times larger than its source.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        4_096 + 8 * Json::from(&*self.source).bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema(source: Value) -> Schema {
+        Schema::compile(source, Dialect::default()).unwrap()
+    }
+
+    fn read(text: &str) -> Json {
+        Json::read(text).unwrap()
+    }
+
+    #[test]
+    fn numbers_beyond_doubles_keep_their_value() {
+        let whole = schema(json!({"type": "integer", "maximum": 10}));
+        assert!(!whole.holds(&read("1e400")));
+        assert!(whole.holds(&read("-1e400")));
+        assert!(schema(json!({"multipleOf": 3})).holds(&read("1000000000000000000000000000002")));
+        assert!(!schema(json!({"multipleOf": 3})).holds(&read("1000000000000000000000000000001")));
+        assert!(schema(json!({"uniqueItems": true})).holds(&read("[1e400,1e401,9007199254740993,9007199254740992]")));
+        assert!(!schema(json!({"const": 9_007_199_254_740_993_u64})).holds(&read("9007199254740992")));
+        assert!(schema(json!({"const": 5})).holds(&read("5.0")));
+        assert!(!schema(json!({"type": "integer"})).holds(&read("5.00000000000000000000001")));
+    }
+
+    #[test]
+    fn a_violation_has_its_places() {
+        let schema = schema(json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}));
+        let violation = schema.violation(&read(r#"{"a":["x",1]}"#)).unwrap();
+        assert_eq!((violation.place.as_str(), violation.keyword.as_str()), ("/a/1", "/properties/a/items/type"));
+        assert_eq!(violation.reason, "value is not of type \"string\"");
+        assert_eq!(schema.violation(&read(r#"{"a":["x"]}"#)), None);
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        for source in [
+            json!({"type": "dict"}),
+            json!({"pattern": "("}),
+            json!({"$ref": "https://example.com/schema.json"}),
+            json!({"$ref": "#/$defs/none"}),
+            json!(3),
+        ] {
+            assert!(Schema::compile(source.clone(), Dialect::default()).is_err(), "{source}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_cannot_hang() {
+        let text = Json::Text("a".repeat(5_000));
+        assert!(!schema(json!({"pattern": "^(a+)+$!"})).holds(&text));
+        assert!(!schema(json!({"pattern": "^(?=a)(a|a)+\\1b$"})).holds(&text));
+        assert!(schema(json!({"pattern": "^(?!b)a+$"})).holds(&text));
+    }
+
+    #[test]
+    fn a_schema_may_refer_to_itself() {
+        let tree = schema(
+            json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}, "additionalProperties": false}),
+        );
+        let deep = |end: &str| format!("{}{end}{}", "{\"left\":".repeat(250), "}".repeat(250));
+        assert!(tree.holds(&read(&deep("{}"))));
+        assert!(!tree.holds(&read(&deep("{\"x\":1}"))));
+        assert!(schema(json!({"$ref": "#"})).holds(&Json::Null));
+    }
+
+    #[test]
+    fn formats_are_held_as_asked() {
+        let source = json!({"format": "date"});
+        let holds = |draft, formats| {
+            Schema::compile(source.clone(), Dialect { draft, formats }).unwrap().holds(&read("\"31 May\""))
+        };
+        assert!(holds(None, None));
+        assert!(!holds(Some(Draft::Draft7), None));
+        assert!(!holds(None, Some(true)));
+        assert!(holds(Some(Draft::Draft7), Some(false)));
+    }
+}
