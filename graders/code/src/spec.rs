@@ -57,7 +57,7 @@ pub static SPEC: Spec = Spec {
         MeasureSpec { name: "tests_passed", unit: "tests" },
         MeasureSpec { name: "work", unit: "units of work, the most of any test" },
         MeasureSpec { name: "memory", unit: "bytes, the most of any test" },
-        MeasureSpec { name: "efficiency", unit: "times the reference's work, over all tests" },
+        MeasureSpec { name: "efficiency", unit: "times the program's work that the reference does, over all tests" },
     ],
     deterministic: true,
     reads_context: false,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use futures::future::BoxFuture;
 
-use crate::{ErrorCode, Fault, GraderTable, Item, Outcome, Spec, Task};
+use crate::{ErrorCode, Fault, GraderTable, Item, Lane, Outcome, Spec, Task};
 
 /// How deep tasks may nest: a rubric may hold a task that holds a task that holds a task.
 pub const MAX_NESTED_TASKS: u8 = 3;
@@ -86,6 +86,11 @@ pub trait Prepared: Send + Sync {
 
     /// Bytes it keeps in memory, roughly: the bound of the cache of prepared tasks counts them.
     fn bytes(&self) -> usize;
+
+    /// Where this task's work runs: in its grader's `own` lane, unless a task inside it needs another.
+    fn lane(&self, own: Lane) -> Lane {
+        own
+    }
 }
 
 /// A prepared task of the `Cpu` lane as a plain function; adapted to [`Prepared`].
@@ -104,6 +109,30 @@ impl<G: PureGrader> Prepared for G {
 
     fn bytes(&self) -> usize {
         PureGrader::bytes(self)
+    }
+}
+
+/// A prepared task inside a task.
+#[derive(Clone)]
+pub struct Nested {
+    /// Its grader.
+    pub spec: &'static Spec,
+    /// The task.
+    pub prepared: Arc<dyn Prepared>,
+}
+
+impl Nested {
+    /// Where its work runs.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        self.prepared.lane(self.spec.lane)
+    }
+
+    /// Grades one item.
+    pub async fn grade(&self, item: &Item, cx: &GradeContext) -> Outcome {
+        let outcomes = self.prepared.grade(&[item], cx).await;
+        let silent = || Outcome::Failed(Fault::lasting(ErrorCode::Internal, "the nested grader gave no outcome"));
+        outcomes.into_iter().next().unwrap_or_else(silent)
     }
 }
 
@@ -134,11 +163,12 @@ impl<'a> PrepareContext<'a> {
     ///
     /// # Errors
     /// As [`Grader::prepare`], and when tasks nest too deep or no grader has the name.
-    pub fn nested(&self, task: &Task) -> Result<Arc<dyn Prepared>, Unprepared> {
+    pub fn nested(&self, task: &Task) -> Result<Nested, Unprepared> {
         let at_fault =
             |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
         let inner = self.deeper().map_err(at_fault)?;
-        self.table.get(task).map_err(at_fault)?.prepare(task, &inner)
+        let grader = self.table.get(task).map_err(at_fault)?;
+        Ok(Nested { spec: grader.spec(), prepared: grader.prepare(task, &inner)? })
     }
 
     fn deeper(&self) -> Result<Self, TaskError> {

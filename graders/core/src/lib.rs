@@ -28,12 +28,12 @@ pub use clock::{Clock, Ids, SystemClock};
 pub use error::ErrorCode;
 pub use evidence::Evidence;
 pub use grader::{
-    BoxFuture, CancelFlag, Checked, GradeContext, Grader, PrepareContext, Prepared, PureGrader, TaskError,
+    BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared, PureGrader, TaskError,
 };
 pub use hash::Hash;
 pub use item::{Completion, Item, Message, Meta};
 pub use number::{Measure, OutOfRange, Reward, Score};
-pub use outcome::{Component, Fault, Grade, Outcome, Verdict};
+pub use outcome::{Component, Fault, Grade, Outcome, Step, Verdict};
 pub use spec::{Lane, MeasureSpec, Spec, VerdictSpec};
 pub use table::GraderTable;
 pub use task::{RawJson, Task, TaskKind, json_pointer};

@@ -56,6 +56,15 @@ pub struct Component {
     pub outcome: Outcome,
 }
 
+/// One step of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Step {
+    /// Correctness of the step.
+    pub score: Score,
+    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the loss.
+    pub masked: bool,
+}
+
 /// A graded item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grade {
@@ -69,8 +78,8 @@ pub struct Grade {
     pub measures: BTreeMap<&'static str, Measure>,
     /// Nested tasks of the grader and, from the engine, checks beside the task.
     pub components: Vec<Component>,
-    /// Scores of the steps of a trace, in order; empty for graders of whole answers.
-    pub steps: Vec<Score>,
+    /// The steps of a trace, in order; empty for graders of whole answers.
+    pub steps: Vec<Step>,
     /// Deterministic cost in the grader's unit.
     pub work: u64,
     /// Whether grading again gives the same verdict.

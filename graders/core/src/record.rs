@@ -55,7 +55,7 @@ pub struct GradeRecord {
     pub reward: Option<f64>,
     /// Checks and nested tasks, as an array.
     pub components_json: Option<String>,
-    /// Scores of steps, as an array.
+    /// The steps of a trace with their masks, as an array.
     pub steps_json: Option<String>,
     /// Measures, as an object.
     pub measures_json: Option<String>,

@@ -20,6 +20,7 @@ use crate::routes::documented;
         assay_wire::reply::GroupBody<'static>,
         assay_wire::reply::ChannelBody<'static>,
         assay_wire::reply::ComponentBody<'static>,
+        assay_wire::reply::StepBody,
         assay_wire::reply::FaultBody<'static>,
     )),
     tags(

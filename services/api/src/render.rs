@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use assay_core::{Component, Fault, Outcome};
+use assay_core::{Component, Fault, Outcome, Step};
 use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, Side};
 use assay_wire::Warning;
 use assay_wire::grades::{ReplayBody, ReplaySide};
-use assay_wire::reply::{ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StreamLine};
+use assay_wire::reply::{
+    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StepBody, StreamLine,
+};
 
 /// The reply as one JSON object.
 #[must_use]
@@ -99,7 +101,7 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         coefficient: result.coefficient,
         coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),
-        steps: grade.map(|grade| grade.steps.iter().map(|score| score.get()).collect()).unwrap_or_default(),
+        steps: grade.map(|grade| grade.steps.iter().map(step_body).collect()).unwrap_or_default(),
         measures: grade
             .map(|grade| grade.measures.iter().map(|(name, measure)| (Cow::Borrowed(*name), measure.get())).collect())
             .unwrap_or_default(),
@@ -111,6 +113,10 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         cached: result.cached,
         recorded: result.recorded,
     }
+}
+
+fn step_body(step: &Step) -> StepBody {
+    StepBody { score: step.score.get(), masked: step.masked }
 }
 
 fn component_body(component: &Component) -> ComponentBody<'_> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_core::{Evidence, Hash, Outcome, Prepared, Spec, grader::Unprepared};
+use assay_core::{Evidence, Hash, Lane, Outcome, Prepared, Spec, grader::Unprepared};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -10,6 +10,13 @@ use quick_cache::sync::Cache;
 pub(crate) struct PreparedTask {
     pub(crate) spec: &'static Spec,
     pub(crate) ready: Result<Arc<dyn Prepared>, Unprepared>,
+}
+
+impl PreparedTask {
+    /// Where its work runs.
+    pub(crate) fn lane(&self) -> Lane {
+        self.ready.as_ref().map_or(self.spec.lane, |ready| ready.lane(self.spec.lane))
+    }
 }
 
 /// Cost of an entry beside its content: key, counters, pointers.

@@ -63,7 +63,7 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
         plan: Arc::clone(plan),
         cx: GradeContext { cancel: cancel.clone() },
     });
-    let lane_of = |unit: &&Unit| plan.tasks[unit.task].spec.lane;
+    let lane_of = |unit: &&Unit| plan.tasks[unit.task].lane();
     let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan.units.iter().partition(|unit| lane_of(unit) == Lane::Cpu);
 
     for units in waiting.chunk_by(|a, b| a.task == b.task) {
@@ -73,7 +73,7 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
         for units in units.chunks(share.clamp(1, spec.at_once.max(1))) {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
-            let lane = shared.inner.lane_permits(spec.lane);
+            let lane = shared.inner.lane_permits(plan.tasks[units[0].task].lane());
             inner.tasks.spawn(async move {
                 // A closed semaphore cannot be: it lives as long as the engine.
                 let _permit = lane.acquire_owned().await;

@@ -44,7 +44,7 @@ pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kep
     let tasks = prepare(inner, &batch.caller, distinct).await;
     units.sort_by_key(|unit| {
         let bytes = batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
-        (lane_rank(tasks[unit.task].spec.lane), std::cmp::Reverse(bytes))
+        (lane_rank(tasks[unit.task].lane()), std::cmp::Reverse(bytes))
     });
     Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us })
 }

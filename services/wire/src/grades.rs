@@ -8,6 +8,8 @@ use assay_core::record::GradeRecord;
 use assay_core::spec::Spec;
 use assay_core::store::RunSummary;
 
+use crate::reply::StepBody;
+
 /// One row of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GradeBody {
@@ -54,8 +56,8 @@ pub struct GradeBody {
     /// Checks and nested tasks.
     #[schema(value_type = Vec<Object>)]
     pub components: Value,
-    /// Scores of steps.
-    #[schema(value_type = Vec<f64>)]
+    /// The steps of a trace.
+    #[schema(value_type = Vec<StepBody>)]
     pub steps: Value,
     /// Other numbers, by name.
     #[schema(value_type = Object)]

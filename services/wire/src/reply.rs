@@ -72,8 +72,8 @@ pub struct ResultBody<'a> {
     /// Checks beside the task, and nested tasks.
     #[schema(value_type = Vec<ComponentBody>)]
     pub components: Vec<ComponentBody<'a>>,
-    /// Scores of the steps of a trace.
-    pub steps: Vec<f64>,
+    /// The steps of a trace; empty for whole answers.
+    pub steps: Vec<StepBody>,
     /// Other numbers, by name.
     #[schema(value_type = BTreeMap<String, f64>)]
     pub measures: BTreeMap<Cow<'a, str>, f64>,
@@ -93,6 +93,15 @@ pub struct ResultBody<'a> {
     pub cached: bool,
     /// Whether the grade is in the durable record: `true` survives a crash.
     pub recorded: bool,
+}
+
+/// One step of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StepBody {
+    /// Correctness of the step in \[0, 1\].
+    pub score: f64,
+    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the loss.
+    pub masked: bool,
 }
 
 /// A check beside the task, or a nested task of the grader.

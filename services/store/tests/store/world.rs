@@ -154,7 +154,7 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             score: Some(if pass { 1.0 } else { 0.25 }),
             reward: Some(-1.5),
             components_json: Some("[]".to_owned()),
-            steps_json: Some("[0.5]".to_owned()),
+            steps_json: Some(r#"[{"score":0.5,"masked":false}]"#.to_owned()),
             measures_json: Some(r#"{"tokens":3}"#.to_owned()),
             evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
             error_json: None,

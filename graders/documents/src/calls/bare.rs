@@ -1,0 +1,97 @@
+//! Calls that nothing marks: they are the whole of what is visible. What only looks a little like a call is prose.
+
+use assay_core::extraction::fences::{blocks, fences};
+
+use super::scan::{Bare, Scan};
+use super::{Form, json, python};
+use crate::json::Broken;
+
+/// Reads a part that may be calls and nothing else.
+pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
+    unwrap_fence(scan);
+    scan.skip_space();
+    let text = scan.rest().trim_end();
+    let called = python::called_name(text.trim_start_matches('[').trim_start());
+    if text.starts_with(['{', '[']) && json::is_attempt(text) {
+        in_json(scan);
+    } else if let Some(name) = called
+        && (text.starts_with('[') || is_tool(name))
+    {
+        in_python(scan, is_tool);
+    } else if let Some((name, arguments)) = text.split_once('\n')
+        && is_tool(name.trim())
+        && arguments.trim_start().starts_with('{')
+    {
+        named_line(scan, name);
+    }
+}
+
+/// A text that is one fenced block is what stands in the block.
+fn unwrap_fence(scan: &mut Scan<'_, '_>) {
+    let text = scan.rest();
+    let fences = fences(text);
+    if let [opening, closing] = fences.as_slice()
+        && text[..opening.line.start].trim().is_empty()
+        && text[closing.line.end..].trim().is_empty()
+        && let [block] = blocks(&fences, text.len()).as_slice()
+    {
+        scan.narrow(block.inside.clone());
+    }
+}
+
+fn in_json(scan: &mut Scan<'_, '_>) {
+    let start = scan.at;
+    let read = json::values(scan, Form::Json)
+        .and_then(|_| if scan.is_at_end() { Ok(()) } else { Err(scan.broken("something stands behind the calls")) });
+    if let Err(broken) = read {
+        scan.finish();
+        scan.malformed(Form::Json, start, broken);
+    }
+}
+
+fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
+    let start = scan.at;
+    let text = scan.rest();
+    let mut reader = python::Reader::new(text);
+    let read = reader.calls().and_then(|calls| {
+        let behind = Broken::new(reader.at(), "something stands behind the calls");
+        if text[reader.at()..].trim().is_empty() { Ok(calls) } else { Err(behind) }
+    });
+    match read {
+        Ok(calls) => {
+            for (span, call) in calls {
+                scan.at = start + span.end;
+                if let Err(broken) = scan.call(Form::Pythonic, start + span.start, call) {
+                    scan.finish();
+                    return scan.malformed(Form::Pythonic, start, broken);
+                }
+            }
+        }
+        // Brackets and a name are also how prose and links begin.
+        Err(broken) => {
+            let named = python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);
+            if named {
+                scan.finish();
+                scan.malformed(Form::Pythonic, start, broken.within(start));
+            }
+        }
+    }
+}
+
+/// A tool's name on a line of its own, and JSON behind it (GLM 4).
+fn named_line(scan: &mut Scan<'_, '_>, name: &str) {
+    let start = scan.at;
+    scan.at += name.len();
+    scan.skip_space();
+    let at = scan.at;
+    let read = scan.take_json().and_then(|value| json::arguments(value, at)).and_then(|arguments| {
+        if !scan.is_at_end() {
+            return Err(scan.broken("something stands behind the call"));
+        }
+        scan.call(Form::Glm, start, Bare { name: name.trim().to_owned(), arguments, ..Bare::default() })
+    });
+    if let Err(broken) = read {
+        scan.finish();
+        scan.malformed(Form::Glm, start, broken);
+    }
+}

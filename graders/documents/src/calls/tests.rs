@@ -1,0 +1,253 @@
+//! Every form from examples, sound and broken.
+
+use super::*;
+
+fn is_tool(name: &str) -> bool {
+    ["weather", "maths.add", "stop"].contains(&name)
+}
+
+fn reading(text: &str) -> Reading {
+    read(text, false, &is_tool)
+}
+
+/// The calls as `name {arguments}`, the positional ones in front, with their form.
+fn told(text: &str) -> Vec<String> {
+    let reading = reading(text);
+    assert!(reading.malformed.is_empty(), "{text}: {:?}", reading.malformed);
+    let tell = |call: Call| {
+        assert!(!text[call.span.clone()].is_empty(), "{text}: {call:?}");
+        let positional: String = call.positional.iter().map(|value| format!("{value} ")).collect();
+        format!("{}: {} {positional}{}", call.form, call.name, Json::Object(call.arguments))
+    };
+    reading.calls.into_iter().map(tell).collect()
+}
+
+/// Where the first attempt breaks, as the text from there on, and why.
+fn broken(text: &str) -> (&str, String) {
+    let reading = reading(text);
+    let first = reading.malformed.first().unwrap_or_else(|| panic!("{text}: {reading:?}"));
+    assert!(first.span.start <= first.broken.at && first.span.end <= text.len(), "{first:?}");
+    (&text[first.broken.at..], first.broken.reason.clone())
+}
+
+#[test]
+fn every_form_is_read() {
+    let paris = r#"{"city":"Paris"}"#;
+    let one = r#"weather {"city":"Paris"}"#;
+    let call = format!(r#"{{"name": "weather", "arguments": {paris}}}"#);
+    let with_parameters = format!(r#"{{"name": "weather", "parameters": {paris}}}"#);
+    let stop = r#"{"name": "stop", "arguments": {}}"#;
+    for (form, text) in [
+        ("hermes", format!("Let me look.\n<tool_call>\n{call}\n</tool_call>")),
+        ("hermes", format!("<think><tool_call>{stop}</tool_call></think><tool_call>{with_parameters}</tool_call>")),
+        ("qwen3_coder", "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>".to_owned()),
+        ("qwen3_coder", "<function=weather><parameter=city>Paris</parameter></function>".to_owned()),
+        ("qwen25_coder", format!("<tools>\n{call}\n</tools>")),
+        ("qwen25_coder", format!("<tools>[{call}]</tools>")),
+        ("llama", format!("<|python_tag|>{with_parameters}<|eom_id|>")),
+        ("llama", r#"<|python_tag|>weather.call(city="Paris")"#.to_owned()),
+        ("llama", format!("<function=weather>{paris}</function>")),
+        ("mistral", format!("[TOOL_CALLS][{call}]")),
+        ("mistral", format!("[TOOL_CALLS]weather[ARGS]{paris}</s>")),
+        ("mistral", format!("[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{paris}")),
+        ("mistral", format!("[TOOL_CALLS]weather{paris}")),
+        ("phi", format!("<|tool_call|>[{call}]<|/tool_call|>")),
+        ("phi", format!("<|tool_call|>[{call}]")),
+        ("phi", format!("functools[{call}]")),
+        ("glm", format!("weather\n{paris}")),
+        ("glm", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>".to_owned()),
+        ("minicpm", "<|tool_call_start|>\n```python\nweather(city=\"Paris\")\n```\n<|tool_call_end|>".to_owned()),
+        ("minicpm", "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>".to_owned()),
+        ("granite", format!("<tool_call>[{call}]")),
+        ("granite", format!("<function_call> {call}")),
+        (
+            "deepseek",
+            format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n{paris}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+        ),
+        ("deepseek", format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{paris}<｜tool▁call▁end｜><｜tool▁calls▁end｜>")),
+        (
+            "kimi",
+            format!("<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{paris}<|tool_call_end|><|tool_calls_section_end|>"),
+        ),
+        (
+            "harmony",
+            format!("<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{paris}<|call|>"),
+        ),
+        ("harmony", format!("<|start|>assistant to=functions.weather<|channel|>commentary json<|message|>{paris}<|call|>")),
+        ("invoke", "<function_calls>\n<invoke name=\"weather\">\n<parameter name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>".to_owned()),
+        ("gemma", "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned()),
+        ("gemma", format!("```tool_call\n{call}\n```")),
+        ("pythonic", "[weather(city='Paris')]".to_owned()),
+        ("pythonic", "weather(city='Paris')".to_owned()),
+        ("json", call.clone()),
+        ("json", format!("```json\n[{with_parameters}]\n```")),
+        ("json", format!(r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#, paris.replace('"', "\\\""))),
+    ] {
+        assert_eq!(told(&text), [format!("{form}: {one}")], "{text}");
+    }
+}
+
+#[test]
+fn several_calls_keep_their_order() {
+    let a = r#"{"name":"a","arguments":{}}"#;
+    let b = r#"{"name":"b","parameters":{"x":[1,2.0]}}"#;
+    let both = |form: &str| vec![format!("{form}: a {{}}"), format!("{form}: b {{\"x\":[1,2.0]}}")];
+    assert_eq!(told(&format!("<tool_call>\n{a}\n</tool_call>\n<tool_call>\n{b}\n</tool_call>")), both("hermes"));
+    assert_eq!(told(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")), both("hermes"));
+    assert_eq!(told(&format!("<|python_tag|>{a}; {b}")), both("llama"));
+    assert_eq!(told(&format!("{a};{b}")), both("json"));
+    assert_eq!(told(&format!("{a}\n{b}")), both("json"));
+    assert_eq!(told(&format!("[{a}, {b}]")), both("json"));
+    assert_eq!(told("[a(), b(x=[1, 2.0])]"), both("pythonic"));
+    assert_eq!(told("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{\"x\":[1,2.0]}"), both("mistral"));
+    assert_eq!(told("[maths.add(1, b=2)]"), ["pythonic: maths.add 1 {\"b\":2}"]);
+}
+
+#[test]
+fn an_argument_may_hold_the_marks_of_its_form() {
+    let text = r#"<tool_call>{"name":"write","arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
+    assert_eq!(told(text), [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]);
+    let text = "<function=write>\n<parameter=text>\na </parameter> b\n</parameter>\n</function>";
+    assert_eq!(told(text), [r#"qwen3_coder: write {"text":"a </parameter> b"}"#]);
+}
+
+#[test]
+fn broken_attempts_say_where() {
+    for (text, rest, reason) in [
+        (r#"<tool_call>{"name": get}</tool_call>"#, "get}</tool_call>", "expected a value"),
+        (r#"<tool_call>{"name":"a","arguments":{}}"#, "", "`</tool_call>` is missing"),
+        (r#"<tool_call>{"name":"a","arguments":{}} now</tool_call>"#, "now</tool_call>", "expected `</tool_call>`"),
+        (
+            r#"<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>"#,
+            r#""x":2}}</tool_call>"#,
+            "the key `x` stands twice",
+        ),
+        (r#"<tool_call>{"name":"a"}</tool_call>"#, r#"{"name":"a"}</tool_call>"#, "the call has no `arguments`"),
+        (
+            r#"<tool_call>{"name":"a","arguments":[1]}</tool_call>"#,
+            r#"{"name":"a","arguments":[1]}</tool_call>"#,
+            "the call's arguments are an array, not an object",
+        ),
+        (
+            r#"<tool_call>{"name":"a","arguments":"{x}"}</tool_call>"#,
+            r#"{"name":"a","arguments":"{x}"}</tool_call>"#,
+            "in the text of the arguments expected a key in double quotes at byte 1",
+        ),
+        ("<tool_call></tool_call>", "</tool_call>", "expected an object with a name and arguments"),
+        ("Done. </tool_call>", "</tool_call>", "`</tool_call>` closes nothing"),
+        (
+            "<function=f><parameter=a>1</function>",
+            "1</function>",
+            "the value has no `</parameter>` before the next parameter",
+        ),
+        (
+            "<function=f><parameter=a>1</parameter><parameter=a>2</parameter></function>",
+            "<parameter=a>2</parameter></function>",
+            "the parameter `a` stands twice",
+        ),
+        ("<tools>{}</tools>", "{}</tools>", "the call has no `name`"),
+        ("<|python_tag|>import os", "import os", "expected a call such as `f(a=1)`"),
+        ("[TOOL_CALLS] none", " none", "expected a value"),
+        ("<|tool_call|>[{\"name\":\"a\"", "", "expected `,` or `}`"),
+        ("<tool_call>weather\n<arg_key>city</arg_key></tool_call>", "</tool_call>", "expected `<arg_value>`"),
+        (
+            "<|tool_call_start|>[a(x=y)]<|tool_call_end|>",
+            "y)]<|tool_call_end|>",
+            "expected a literal: names and expressions are not evaluated",
+        ),
+        ("<function_call>{\"name\":\"a\",\"arguments\":{}} and", "and", "something stands behind the call"),
+        ("<｜tool▁call▁begin｜>a{}", "a{}", "`<｜tool▁sep｜>` is missing"),
+        ("<|tool_call_begin|>a{}", "a{}", "`<|tool_call_argument_begin|>` is missing"),
+        (
+            "<invoke name=\"a\"><parameter name=\"x\">1</invoke>",
+            "1</invoke>",
+            "the value has no `</parameter>` before the next parameter",
+        ),
+        ("```tool_code\nweather(\n```", "```", "expected a value"),
+        ("[weather(city='Paris'), stop(]", "]", "expected a value"),
+        (r#"{"name":"a","arguments":{"x":1}"#, "", "expected `,` or `}`"),
+        (r#"[{"name":"a","arguments":{}}] and"#, "and", "something stands behind the calls"),
+        ("weather\n{\"city\": Paris}", "Paris}", "expected a value"),
+    ] {
+        assert_eq!(broken(text), (rest, reason.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_call_is_prose() {
+    for text in [
+        "The answer is 4.",
+        r#"{"city": "Paris"}"#,
+        "[see](https://example.com)",
+        "[1, 2]",
+        "I would call weather(city='Paris') if I could.",
+        "unknown(city='Paris')",
+        "unknown\n{\"city\":\"Paris\"}",
+        "[weatherman (retired)]",
+        "<think><tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call></think> No tool is needed.",
+        "",
+    ] {
+        assert!(reading(text).is_empty(), "{text}: {:?}", reading(text));
+    }
+}
+
+#[test]
+fn prose_is_what_is_left() {
+    let text = "<think>x</think>First. <tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call> Then.";
+    let prose: Vec<_> = reading(text).prose.into_iter().map(|range| text[range].trim()).collect();
+    assert_eq!(prose, ["First.", "Then."]);
+}
+
+#[test]
+fn one_form_may_be_asked_for() {
+    let mut reading = reading(
+        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><|tool_call|>[{\"name\":\"b\",\"arguments\":{}}]",
+    );
+    reading.keep_form(Form::Hermes);
+    assert_eq!(reading.calls.len(), 1);
+    assert_eq!(reading.malformed[0].broken.reason, "the call is written as `phi`, not as `hermes`");
+    assert!(Form::ALL.iter().all(|form| Form::named(form.as_str()) == Some(*form)));
+}
+
+#[test]
+fn fields_of_messages_are_read() {
+    let read = |json: &str| read_message(&serde_json::from_str(json).unwrap(), false, &is_tool);
+    let reading = read(
+        r#"{"role":"assistant","content":null,"tool_calls":[
+            {"id":"1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}},
+            {"id":"2","type":"function","function":{"name":"stop","arguments":""}},
+            {"id":"3","type":"function","function":{"name":"a","arguments":"{\"x\":1,\"x\":2}"}},
+            {"id":"4","type":"function","function":{"name":"a","arguments":"[1]"}}]}"#,
+    );
+    assert_eq!(reading.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["weather", "stop"]);
+    assert_eq!(reading.malformed[0].broken, Broken::new(7, "the key `x` stands twice"));
+    assert_eq!(reading.malformed[1].broken.reason, "the call's arguments are an array, not an object");
+    let reading = read(
+        r#"{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
+    );
+    assert_eq!((reading.calls[0].form, reading.prose.len()), (Form::Anthropic, 1));
+    let reading = read(r#"{"role":"assistant","content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#);
+    assert_eq!(reading.calls[0].form, Form::Hermes);
+    let reading = read(r#"{"role":"assistant","content":"","function_call":{"name":"a","arguments":"{}"}}"#);
+    assert_eq!(reading.calls.len(), 1);
+}
+
+#[test]
+fn floods_end() {
+    let call = r#"<tool_call>{"name":"a","arguments":{}}</tool_call>"#;
+    let flood = reading(&call.repeat(5_000));
+    assert_eq!(flood.calls.len(), MAX_CALLS);
+    assert!(!flood.malformed.is_empty());
+    for mark in [
+        "<tool_call>",
+        "</tool_call>",
+        "<function=f>",
+        "[TOOL_CALLS]",
+        "<|tool_call|>[{\"a\":\"",
+        "<|channel|>commentary to=",
+        "<function=f><parameter=a>",
+    ] {
+        let flood = reading(&mark.repeat(60_000));
+        assert!(flood.malformed.len() <= MAX_CALLS, "{mark}");
+    }
+}
