@@ -147,7 +147,7 @@ fn broken_attempts_say_where() {
         ),
         ("<tools>{}</tools>", "{}</tools>", "the call has no `name`"),
         ("<|python_tag|>import os", "import os", "expected a call such as `f(a=1)`"),
-        ("[TOOL_CALLS] none", " none", "expected a value"),
+        ("[TOOL_CALLS] none", "", "the text ends where a value is expected"),
         ("<|tool_call|>[{\"name\":\"a\"", "", "expected `,` or `}`"),
         ("<tool_call>weather\n<arg_key>city</arg_key></tool_call>", "</tool_call>", "expected `<arg_value>`"),
         (

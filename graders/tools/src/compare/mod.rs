@@ -1,0 +1,179 @@
+//! Whether a call is an expected one, and how it differs.
+
+mod strings;
+
+use assay_documents::Json;
+use assay_documents::json::number;
+use assay_documents::schema::Violation;
+use serde_json::{Value, json};
+
+pub(crate) use strings::Strings;
+
+use crate::tool::Tools;
+
+/// An expected call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Expected {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// An argument of an expected call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    /// Any of these; never empty.
+    pub(crate) accepted: Vec<Json>,
+    pub(crate) optional: bool,
+}
+
+impl Argument {
+    pub(crate) fn new(name: &str, accepted: Vec<Json>) -> Self {
+        Self { name: name.to_owned(), accepted, optional: false }
+    }
+}
+
+/// A call made, its arguments by name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Made {
+    pub(crate) name: String,
+    /// An object.
+    pub(crate) arguments: Json,
+    /// Why the call as such is none of its tool's, whatever is expected.
+    pub(crate) unsound: Option<Unsound>,
+}
+
+/// What is wrong with a call as such.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Unsound {
+    /// No tool has the name.
+    UnknownTool,
+    /// The arguments cannot be told apart.
+    Arguments(String),
+    /// The arguments break the tool's schema.
+    Schema(Violation),
+}
+
+/// How a call differs from an expected one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Difference {
+    Name,
+    Unsound,
+    Missing(String),
+    Unexpected(String),
+    Value(String),
+    /// In the words of another system's checker.
+    Other(String),
+}
+
+/// How calls are compared, apart from those of other systems' modes.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) tools: &'a Tools,
+    pub(crate) strings: Strings,
+    pub(crate) tolerance: f64,
+}
+
+impl Terms<'_> {
+    /// Whether a call is the expected one.
+    ///
+    /// An argument that has the value its schema gives it by default is the same as none: the tool sees no difference.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub(crate) fn compare(&self, expected: &Expected, made: &Made) -> Result<(), Difference> {
+        if expected.name != made.name {
+            return Err(Difference::Name);
+        }
+        if made.unsound.is_some() {
+            return Err(Difference::Unsound);
+        }
+        let tool = self.tools.get(&expected.name);
+        let default_of = |name: &str| tool.and_then(|tool| tool.default_of(name));
+        for argument in &expected.arguments {
+            let accepts = |value: &Json| argument.accepted.iter().any(|accepted| self.same(accepted, value));
+            match made.arguments.get(&argument.name) {
+                Some(value) if accepts(value) => {}
+                Some(_) => return Err(Difference::Value(argument.name.clone())),
+                None if argument.optional || default_of(&argument.name).is_some_and(accepts) => {}
+                None => return Err(Difference::Missing(argument.name.clone())),
+            }
+        }
+        for (name, value) in made.arguments.members() {
+            let is_expected = expected.arguments.iter().any(|argument| argument.name == *name);
+            if !is_expected && !default_of(name).is_some_and(|default| self.same(default, value)) {
+                return Err(Difference::Unexpected(name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two values are one: as [`assay_documents::json::same`] has it, strings as the task asks.
+    pub(crate) fn same(&self, a: &Json, b: &Json) -> bool {
+        match (a, b) {
+            (Json::Text(a), Json::Text(b)) => self.strings.same(a, b),
+            (Json::Number(a), Json::Number(b)) => number::close(a, b, self.tolerance),
+            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b)),
+            (Json::Object(left), Json::Object(right)) if self.strings == Strings::Folded => {
+                let other = |name: &str| right.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+                left.len() == right.len() && left.iter().all(|(name, a)| other(name).is_some_and(|b| self.same(a, b)))
+            }
+            _ => assay_documents::json::same(a, b, self.tolerance),
+        }
+    }
+}
+
+impl Difference {
+    /// As evidence tells it, with the value that was made and those that are accepted.
+    pub(crate) fn told(&self, expected: &Expected, made: &Made) -> Value {
+        let accepted = |name: &str| {
+            let argument = expected.arguments.iter().find(|argument| argument.name == name);
+            let shown = argument.map(|argument| argument.accepted.iter().take(5).map(short).collect::<Vec<_>>());
+            shown.unwrap_or_default()
+        };
+        let got = |name: &str| made.arguments.get(name).map(short);
+        match self {
+            Self::Name => json!({"kind": "name", "got": made.name}),
+            Self::Unsound => made.unsound.as_ref().map_or(Value::Null, Unsound::told),
+            Self::Missing(name) => json!({"kind": "missing_argument", "argument": name, "accepted": accepted(name)}),
+            Self::Unexpected(name) => json!({"kind": "unexpected_argument", "argument": name, "got": got(name)}),
+            Self::Value(name) => {
+                json!({"kind": "wrong_value", "argument": name, "got": got(name), "accepted": accepted(name)})
+            }
+            Self::Other(words) => json!({"kind": words}),
+        }
+    }
+
+    /// How near the call is: the higher, the more it has in common.
+    pub(crate) fn nearness(&self) -> u8 {
+        match self {
+            Self::Name => 0,
+            Self::Unsound | Self::Other(_) => 1,
+            Self::Missing(_) | Self::Unexpected(_) => 2,
+            Self::Value(_) => 3,
+        }
+    }
+}
+
+impl Unsound {
+    /// As evidence tells it.
+    pub(crate) fn told(&self) -> Value {
+        match self {
+            Self::UnknownTool => json!({"kind": "unknown_tool"}),
+            Self::Arguments(reason) => json!({"kind": "arguments", "reason": reason}),
+            Self::Schema(Violation { place, keyword, reason }) => {
+                json!({"kind": "schema", "place": place, "keyword": keyword, "reason": reason})
+            }
+        }
+    }
+}
+
+/// A value for a person to read.
+pub(crate) fn short(value: &Json) -> String {
+    const LONGEST: usize = 200;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,344 @@
+//! From a completion to a grade: the trace is read, each turn compared, the parts put together.
+
+use assay_core::{
+    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Lane, Measure, Nested, Outcome, Prepared, Score, Step,
+    Verdict,
+};
+use assay_documents::Json;
+use serde_json::{Value, json};
+
+use crate::compare::{Difference, Expected, Made, Terms};
+use crate::matching::{Pairs, pairs};
+use crate::state::Running;
+use crate::task::{Match, Mode, Order, Reads, ToolsTask};
+use crate::toolrl::{self, Problem, Raw};
+use crate::trace::{Trace, Turn};
+use crate::{bfcl, evidence, verdict};
+
+/// A task ready to grade.
+pub(crate) struct PreparedTools {
+    task: ToolsTask,
+    /// The expected state after each turn, or after the last alone.
+    states: Vec<Json>,
+    last: Option<Nested>,
+}
+
+/// How one turn went.
+struct Judged {
+    score: f64,
+    reason: Option<Verdict>,
+    shown: Value,
+    work: u64,
+}
+
+impl PreparedTools {
+    pub(crate) fn new(task: ToolsTask, states: Vec<Json>, last: Option<Nested>) -> Self {
+        Self { task, states, last }
+    }
+
+    fn terms(&self) -> Terms<'_> {
+        Terms { tools: &self.task.tools, strings: self.task.strings, tolerance: self.task.tolerance }
+    }
+
+    fn compare(&self, expected: &Expected, made: &Made) -> Result<(), Difference> {
+        match self.task.mode {
+            Mode::Bfcl => bfcl::compare(&self.task.tools, expected, made),
+            _ => self.terms().compare(expected, made),
+        }
+    }
+
+    /// The grade of the calls, without the task of the last message.
+    fn grade_calls(&self, item: &Item) -> Grade {
+        if self.task.mode == Mode::ToolRl {
+            return self.by_toolrl(item);
+        }
+        let trace = Trace::read(item, &self.task);
+        let (judged, changes, refused) = match &self.task.state {
+            Some(_) => self.by_state(&trace),
+            None => (self.by_calls(&trace), Vec::new(), trace.refused),
+        };
+        let count = judged.len() as f64;
+        let mean = judged.iter().map(|turn| turn.score).sum::<f64>() / count;
+        let all = judged.iter().all(|turn| turn.score >= 1.0);
+        let score = match self.task.mode {
+            _ if all => 1.0,
+            Mode::All | Mode::Bfcl => 0.0,
+            Mode::Fraction | Mode::F1 | Mode::ToolRl => mean,
+        };
+        let reason = judged.iter().find_map(|turn| turn.reason);
+        let mut grade = verdict_of(score, reason.unwrap_or(verdict::WRONG_CALL));
+        let mut shown = std::mem::take(&mut grade.evidence);
+        let turns: Vec<Value> = judged.iter().map(|turn| turn.shown.clone()).collect();
+        shown = shown.value("turns", turns);
+        if !trace.void_messages.is_empty() {
+            shown = shown.value("void_turns", trace.void_messages.clone());
+        }
+        grade.evidence = shown;
+        grade.work = judged.iter().map(|turn| turn.work).sum();
+        let void = |at: usize| trace.turns.get(at).is_none_or(|turn| turn.void);
+        let step = |(at, turn): (usize, &Judged)| Step { score: clamped(turn.score), masked: void(at) };
+        grade.steps = judged.iter().enumerate().map(step).collect();
+        for (name, value) in [
+            ("calls", trace.calls().count()),
+            ("malformed", trace.malformed()),
+            ("redundant_calls", trace.redundant(&changes)),
+            ("tool_errors", refused),
+            ("turns", trace.turns.len()),
+            ("void_turns", trace.void_messages.len()),
+        ] {
+            if let Ok(measure) = Measure::new(value as f64) {
+                grade.measures.insert(name, measure);
+            }
+        }
+        grade
+    }
+
+    /// Turn by turn, the calls against the expected ones.
+    fn by_calls(&self, trace: &Trace) -> Vec<Judged> {
+        let expected = self.task.turns.as_deref().unwrap_or_default();
+        if !self.task.by_turn {
+            // One turn is expected, however often the user spoke: what counts is all that was done.
+            let whole = whole(trace);
+            return vec![self.judge(&whole, expected.first().map_or(&[][..], Vec::as_slice))];
+        }
+        let nothing = Turn::default();
+        let turns = 0..expected.len().max(trace.turns.len());
+        turns
+            .map(|at| {
+                let expected = expected.get(at).map_or(&[][..], Vec::as_slice);
+                self.judge(trace.turns.get(at).unwrap_or(&nothing), expected)
+            })
+            .collect()
+    }
+
+    fn judge(&self, turn: &Turn, expected: &[Expected]) -> Judged {
+        let mut work = 0;
+        let pairs = pairs(expected.len(), turn.calls.len(), self.task.order, |e, m| {
+            work += 1;
+            self.compare(&expected[e], &turn.calls[m]).is_ok()
+        });
+        let matched = pairs.iter().flatten().count() as f64;
+        let (wanted, made) = (expected.len() as f64, (turn.calls.len() + turn.malformed.len()) as f64);
+        // Where nothing is expected nothing may be done, whatever else is asked.
+        let how = if expected.is_empty() { Match::Exact } else { self.task.matching };
+        let of = |whole: f64| if whole > 0.0 { matched / whole } else { f64::from(u8::from(wanted == 0.0)) };
+        let share = match how {
+            Match::Exact => of(wanted.max(made)),
+            Match::Subset => of(made),
+            Match::Superset => of(wanted),
+            Match::Any => matched.min(1.0),
+        };
+        let score = match self.task.mode {
+            _ if share >= 1.0 => 1.0,
+            Mode::F1 => 2.0 * matched / (wanted + made),
+            Mode::Fraction => share,
+            Mode::All | Mode::Bfcl | Mode::ToolRl => 0.0,
+        };
+        let reason = (share < 1.0).then(|| blame(turn));
+        Judged { score, reason, shown: self.shown(turn, expected, &pairs, score), work }
+    }
+
+    /// One turn for a person to read.
+    fn shown(&self, turn: &Turn, expected: &[Expected], pairs: &Pairs, score: f64) -> Value {
+        let free = |at: &usize| !pairs.contains(&Some(*at));
+        let missing: Vec<_> = pairs
+            .iter()
+            .enumerate()
+            .filter(|(_, pair)| pair.is_none())
+            .map(|(at, _)| {
+                let unpaired = (0..turn.calls.len()).filter(free).take(20);
+                let differs = unpaired.filter_map(|call| {
+                    self.compare(&expected[at], &turn.calls[call]).err().map(|difference| (call, difference))
+                });
+                (at, differs.max_by_key(|(call, difference)| (difference.nearness(), std::cmp::Reverse(*call))))
+            })
+            .collect();
+        let mut shown = evidence::turn(turn, expected, pairs, &missing);
+        shown["score"] = json!(score);
+        shown
+    }
+
+    /// Turn by turn, the state that is left, and the expected calls that only read. Also which calls changed something, and how
+    /// many were refused.
+    fn by_state(&self, trace: &Trace) -> (Vec<Judged>, Vec<bool>, usize) {
+        let Some(task) = &self.task.state else { return (Vec::new(), Vec::new(), 0) };
+        let mut running = Running::new(task, &self.task.tools);
+        let expected = self.task.turns.as_deref().unwrap_or_default();
+        let by_turn = task.expected.is_none() && self.task.by_turn;
+        let count = if self.task.by_turn { expected.len().max(trace.turns.len()) } else { 1 };
+        let (mut judged, mut changes, mut refused) = (Vec::new(), Vec::new(), 0);
+        let nothing = Turn::default();
+        let whole = (!self.task.by_turn).then(|| whole(trace));
+        for at in 0..count {
+            let turn = whole.as_ref().unwrap_or_else(|| trace.turns.get(at).unwrap_or(&nothing));
+            let mut refusals = Vec::new();
+            for (call, made) in turn.calls.iter().enumerate() {
+                let done = running.call(made);
+                changes.push(*done.as_ref().unwrap_or(&false));
+                if let Err(reason) = done {
+                    refused += 1;
+                    refusals.push(json!({"call": call, "reason": reason}));
+                }
+            }
+            let wanted = expected.get(at).map_or(&[][..], Vec::as_slice);
+            // A state is expected after each turn, or after the last one alone.
+            let state = match (by_turn, at + 1 == count) {
+                (true, _) => self.states.get(at).or(self.states.last()),
+                (false, true) => self.states.last(),
+                (false, false) => None,
+            };
+            let told = self.task.turns.is_some();
+            let mut turn = self.judge_state(turn, wanted, told, state, &running.now);
+            if !refusals.is_empty() {
+                refusals.truncate(20);
+                turn.shown["refused"] = Value::Array(refusals);
+            }
+            judged.push(turn);
+        }
+        if let Some(first) = judged.first_mut() {
+            first.work += running.work;
+        }
+        (judged, changes, refused.max(trace.refused))
+    }
+
+    /// `told` says that the task lists the calls of turns: one without any may then have none.
+    fn judge_state(&self, turn: &Turn, wanted: &[Expected], told: bool, state: Option<&Json>, now: &Json) -> Judged {
+        let Some(task) = &self.task.state else { return self.judge(turn, wanted) };
+        if told && wanted.is_empty() {
+            return self.judge(turn, wanted);
+        }
+        let reads: Vec<Expected> = match task.reads {
+            Reads::Free => Vec::new(),
+            Reads::Expected => wanted.iter().filter(|call| task.effects.only_reads(&call.name)).cloned().collect(),
+        };
+        let mut work = 0;
+        let pairs = pairs(reads.len(), turn.calls.len(), Order::Any, |e, m| {
+            work += 1;
+            self.compare(&reads[e], &turn.calls[m]).is_ok()
+        });
+        let matched = pairs.iter().flatten().count();
+        let holds = state.is_none_or(|state| task.same(state, now, &self.terms()));
+        let parts = reads.len() + usize::from(state.is_some());
+        let right = matched + usize::from(state.is_some() && holds);
+        let share = if parts == 0 { 1.0 } else { right as f64 / parts as f64 };
+        let score = if self.task.mode == Mode::Fraction || share >= 1.0 { share } else { 0.0 };
+        let reason = match (share < 1.0, holds) {
+            (false, _) => None,
+            (true, _) if turn.calls.is_empty() || !turn.malformed.is_empty() => Some(blame(turn)),
+            (true, false) => Some(verdict::WRONG_STATE),
+            (true, true) => Some(verdict::WRONG_CALL),
+        };
+        let mut shown = self.shown(turn, &reads, &pairs, score);
+        if let Some(state) = state.filter(|_| !holds) {
+            shown["state"] = evidence::state(&task.differences(state, now, &self.terms()));
+        }
+        Judged { score, reason, shown, work }
+    }
+
+    fn by_toolrl(&self, item: &Item) -> Grade {
+        let text = item.completion.text();
+        let expected = self.task.turns.as_ref().and_then(|turns| turns.first()).map_or(&[][..], Vec::as_slice);
+        let raw = toolrl::reward(&text, expected, self.task.response);
+        let (least, most) = Raw::range(!expected.is_empty());
+        let score = if raw.problem.is_none() { 1.0 } else { (raw.total() - least) / (most - least) };
+        let reason = match raw.problem {
+            Some(Problem::NoCall) => verdict::NO_CALL,
+            Some(Problem::Malformed | Problem::Format) => verdict::MALFORMED_CALL,
+            Some(Problem::Wrong) | None => verdict::WRONG_CALL,
+        };
+        let mut grade = verdict_of(score, reason);
+        let shown = std::mem::take(&mut grade.evidence);
+        grade.evidence = shown
+            .value("raw", raw.total())
+            .value("format", raw.format)
+            .value("correctness", raw.correctness)
+            .value("range", json!([least, most]));
+        grade.work = expected.len() as u64;
+        grade
+    }
+
+    /// Puts the grade of the last message beside that of the calls.
+    fn with_last(mut grade: Grade, last: &Nested, outcome: Outcome) -> Outcome {
+        let Outcome::Graded(final_grade) = &outcome else { return outcome };
+        let both = Score::new(grade.score.get() * final_grade.score.get()).unwrap_or(Score::ZERO);
+        let calls_are_right = grade.score == Score::ONE;
+        if calls_are_right && final_grade.score < Score::ONE {
+            let partial = both > Score::ZERO;
+            grade.verdict = if partial { Verdict::PARTIAL } else { Verdict::WRONG_ANSWER };
+            if partial {
+                grade.evidence = std::mem::take(&mut grade.evidence).text("reason", Verdict::WRONG_ANSWER.as_str());
+            }
+        } else if both == Score::ZERO && grade.verdict == Verdict::PARTIAL {
+            grade.verdict = Verdict::WRONG_ANSWER;
+        }
+        grade.score = both;
+        grade.deterministic &= final_grade.deterministic;
+        grade.work += final_grade.work;
+        grade.components.push(Component { name: "final".to_owned(), grader: last.spec.id(), outcome });
+        Outcome::Graded(grade)
+    }
+}
+
+/// A grade of that score; the reason is its verdict, or stands in the evidence of a partial one.
+fn verdict_of(score: f64, reason: Verdict) -> Grade {
+    let score = clamped(score);
+    if score == Score::ONE {
+        return Grade::new(Verdict::CORRECT, score);
+    }
+    if score == Score::ZERO {
+        return Grade::new(reason, score);
+    }
+    Grade::new(Verdict::PARTIAL, score).with_evidence(Evidence::new().text("reason", reason.as_str()))
+}
+
+fn clamped(score: f64) -> Score {
+    Score::new(score.clamp(0.0, 1.0)).unwrap_or(Score::ZERO)
+}
+
+/// What a turn that is not right is to blame for.
+fn blame(turn: &Turn) -> Verdict {
+    match (turn.malformed.is_empty(), turn.calls.is_empty()) {
+        (false, _) => verdict::MALFORMED_CALL,
+        (true, true) => verdict::NO_CALL,
+        (true, false) => verdict::WRONG_CALL,
+    }
+}
+
+/// All turns as one.
+fn whole(trace: &Trace) -> Turn {
+    Turn {
+        calls: trace.calls().cloned().collect(),
+        written: trace.turns.iter().flat_map(|turn| turn.written.iter().cloned()).collect(),
+        malformed: trace.turns.iter().flat_map(|turn| turn.malformed.iter().cloned()).collect(),
+        void: trace.turns.iter().any(|turn| turn.void),
+    }
+}
+
+impl Prepared for PreparedTools {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            let mut outcomes = Vec::with_capacity(items.len());
+            for item in items {
+                let grade = self.grade_calls(item);
+                outcomes.push(match &self.last {
+                    None => Outcome::Graded(grade),
+                    Some(last) => Self::with_last(grade, last, last.grade(item, cx).await),
+                });
+            }
+            outcomes
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        let expected = self.task.turns.iter().flatten().flatten().flat_map(|call| &call.arguments);
+        let expected: usize = expected.flat_map(|argument| &argument.accepted).map(Json::bytes).sum();
+        let states: usize = self.states.iter().map(Json::bytes).sum();
+        let state = self.task.state.as_ref().map_or(0, crate::state::StateTask::bytes);
+        let last = self.last.as_ref().map_or(0, |last| last.prepared.bytes());
+        1_024 + self.task.tools.bytes() + expected + states + state + last
+    }
+
+    fn lane(&self, own: Lane) -> Lane {
+        self.last.as_ref().map_or(own, Nested::lane)
+    }
+}

@@ -1,0 +1,105 @@
+//! The grader: which tasks it takes.
+
+use std::sync::Arc;
+
+use assay_core::grader::Unprepared;
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_documents::Json;
+
+use crate::compare::{Expected, Made};
+use crate::grade::PreparedTools;
+use crate::spec::SPEC;
+use crate::state::Running;
+use crate::task::{Mode, ToolsTask};
+
+/// Bytes that the states after each turn may take together.
+const STATES: usize = 64 << 20;
+
+/// The grader of `tools` tasks.
+pub struct ToolsGrader;
+
+impl Grader for ToolsGrader {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked {
+        let read = ToolsTask::read(task)?;
+        let nested = read.last.as_ref().map(|last| cx.check_nested(last));
+        nested
+            .transpose()
+            .map(drop)
+            .map_err(|error| TaskError::new(error.code, &format!("/final{}", error.pointer), error.message))
+    }
+
+    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let at_fault = |message: String| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message));
+        let read = ToolsTask::read(task).map_err(|error| at_fault(error.to_string()))?;
+        if read.mode != Mode::Bfcl {
+            read.tools.compile().map_err(at_fault)?;
+        }
+        if matches!(read.mode, Mode::All | Mode::Fraction | Mode::F1) {
+            hold_golds(&read).map_err(at_fault)?;
+        }
+        let states = expected_states(&read).map_err(at_fault)?;
+        let last = read.last.as_ref().map(|last| cx.nested(last)).transpose()?;
+        Ok(Arc::new(PreparedTools::new(read, states, last)))
+    }
+}
+
+/// Expected calls break no schema: no completion could make them.
+fn hold_golds(task: &ToolsTask) -> Result<(), String> {
+    for (turn, calls) in task.turns.iter().flatten().enumerate() {
+        for (at, expected) in calls.iter().enumerate() {
+            let Some(tool) = task.tools.get(&expected.name) else { continue };
+            // Each accepted value once, the other arguments having their first.
+            let spread = expected.arguments.iter().map(|argument| argument.accepted.len()).max().unwrap_or(1);
+            for choice in 0..spread {
+                let made = example(expected, choice);
+                if let Some(violation) = tool.violation(&made.arguments) {
+                    return Err(format!(
+                        "call {at} of turn {turn} is expected, but `{}` would refuse its arguments: {} (at `{}`)",
+                        expected.name, violation.reason, violation.place
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The expected call with the accepted values of that number, or the last ones.
+fn example(expected: &Expected, choice: usize) -> Made {
+    let value = |argument: &crate::compare::Argument| {
+        let value = argument.accepted.get(choice).or(argument.accepted.last());
+        value.map(|value| (argument.name.clone(), value.clone()))
+    };
+    let arguments = Json::Object(expected.arguments.iter().filter_map(value).collect());
+    Made { name: expected.name.clone(), arguments, unsound: None }
+}
+
+/// The state after each turn as the expected calls leave it, or the one that the task gives; none for a task without a state.
+fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
+    let Some(state) = &task.state else { return Ok(Vec::new()) };
+    if let Some(expected) = &state.expected {
+        return Ok(vec![expected.clone()]);
+    }
+    let mut running = Running::new(state, &task.tools);
+    let (mut states, mut bytes) = (Vec::new(), 0);
+    for (turn, calls) in task.turns.iter().flatten().enumerate() {
+        for (at, expected) in calls.iter().enumerate() {
+            running.call(&example(expected, 0)).map_err(|reason| {
+                format!("call {at} of turn {turn} is expected, but `{}` would refuse it: {reason}", expected.name)
+            })?;
+        }
+        bytes += running.now.bytes();
+        if bytes > STATES {
+            return Err(format!(
+                "the states after each turn take more than {} MiB; give only the last as `expected`",
+                STATES >> 20
+            ));
+        }
+        states.push(running.now.clone());
+    }
+    Ok(states)
+}

@@ -1,0 +1,52 @@
+//! Sums of decimal numbers, exact: 0.1 + 0.2 is 0.3 in an account.
+
+/// Most decimals and digits that a sum may have.
+const LONGEST: usize = 30;
+
+/// A number as an integer and how many of its digits are decimals.
+fn scaled(text: &str) -> Option<(i128, usize)> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, decimals) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{decimals}");
+    let places = i32::try_from(decimals.len()).ok()? - exponent;
+    if digits.len() > LONGEST || places.unsigned_abs() as usize > LONGEST {
+        return None;
+    }
+    let value: i128 = digits.parse().ok()?;
+    match usize::try_from(places) {
+        Ok(places) => Some((value, places)),
+        Err(_) => Some((value.checked_mul(10i128.checked_pow(places.unsigned_abs())?)?, 0)),
+    }
+}
+
+/// `a + b`, or `a - b` where `down`; `None` for numbers too long.
+pub(super) fn sum(a: &str, b: &str, down: bool) -> Option<String> {
+    let ((a, a_places), (b, b_places)) = (scaled(a)?, scaled(b)?);
+    let places = a_places.max(b_places);
+    let widened = |value: i128, has: usize| value.checked_mul(10i128.checked_pow(u32::try_from(places - has).ok()?)?);
+    let (a, b) = (widened(a, a_places)?, widened(b, b_places)?);
+    let sum = if down { a.checked_sub(b)? } else { a.checked_add(b)? };
+    let digits = format!("{:0>width$}", sum.unsigned_abs(), width = places + 1);
+    let (whole, decimals) = digits.split_at(digits.len() - places);
+    let decimals = decimals.trim_end_matches('0');
+    let sign = if sum < 0 { "-" } else { "" };
+    Some(if decimals.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{decimals}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_exact() {
+        assert_eq!(sum("0.1", "0.2", false).as_deref(), Some("0.3"));
+        assert_eq!(sum("1", "1.50", true).as_deref(), Some("-0.5"));
+        assert_eq!(sum("1e3", "5", false).as_deref(), Some("1005"));
+        assert_eq!(sum("0.05", "0.05", true).as_deref(), Some("0"));
+        assert_eq!(sum("1e300", "1", false), None);
+        assert_eq!(sum(&"9".repeat(40), "1", false), None);
+    }
+}

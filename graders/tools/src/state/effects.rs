@@ -1,0 +1,151 @@
+//! What each tool does to the state: rules in order, of which the first whose conditions hold is applied.
+
+use std::collections::BTreeMap;
+
+use assay_documents::Json;
+
+use super::patch::Operation;
+use super::template::{Lookup, Path, Value};
+
+/// Most rules of a tool and operations of a rule.
+const MAX_RULES: usize = 64;
+
+/// Rules by tool.
+pub(crate) struct Effects {
+    rules: BTreeMap<String, Vec<Rule>>,
+    bytes: usize,
+}
+
+/// A patch and when it applies.
+pub(crate) struct Rule {
+    when: Vec<Condition>,
+    pub(super) patch: Vec<Operation>,
+}
+
+enum Condition {
+    Exists(Path),
+    Absent(Path),
+    Equal(Value, Value),
+    Given(String),
+    NotGiven(String),
+    Kind(Path, String),
+}
+
+/// Where something is wrong, relative to the effects, and what.
+type Wrong = (String, String);
+
+impl Effects {
+    pub(super) fn read(json: &Json) -> Result<Self, Wrong> {
+        let Json::Object(tools) = json else {
+            return Err((String::new(), "`effects` is an object of tools".to_owned()));
+        };
+        let mut rules = BTreeMap::new();
+        for (name, effect) in tools {
+            let place = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            let Json::Array(listed) = effect else {
+                return Err((place, "the effect of a tool is an array of operations, or of rules".to_owned()));
+            };
+            if listed.len() > MAX_RULES {
+                return Err((place, format!("a tool has at most {MAX_RULES} rules or operations")));
+            }
+            let plain = listed.first().is_none_or(|first| first.get("op").is_some());
+            let read = if plain {
+                operations(listed, &place).map(|patch| vec![Rule { when: Vec::new(), patch }])
+            } else {
+                listed.iter().enumerate().map(|(at, rule)| self::rule(rule, &format!("{place}/{at}"))).collect()
+            };
+            rules.insert(name.clone(), read?);
+        }
+        Ok(Self { rules, bytes: 2 * json.bytes() })
+    }
+
+    pub(super) fn knows(&self, tool: &str) -> bool {
+        self.rules.contains_key(tool)
+    }
+
+    pub(super) fn of(&self, tool: &str) -> Option<&[Rule]> {
+        self.rules.get(tool).map(Vec::as_slice)
+    }
+
+    /// Whether the tool never changes anything.
+    pub(crate) fn only_reads(&self, tool: &str) -> bool {
+        self.of(tool).is_some_and(|rules| rules.iter().all(|rule| rule.patch.is_empty()))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn operations(listed: &[Json], place: &str) -> Result<Vec<Operation>, Wrong> {
+    let read = |(at, json): (usize, &Json)| Operation::read(json).map_err(|message| (format!("{place}/{at}"), message));
+    listed.iter().enumerate().map(read).collect()
+}
+
+/// `{"when": [conditions], "patch": [operations]}`
+fn rule(json: &Json, place: &str) -> Result<Rule, Wrong> {
+    const SHAPE: &str = "a rule is {\"when\": [conditions], \"patch\": [operations]}";
+    let unknown = json.members().iter().any(|(key, _)| key != "when" && key != "patch");
+    let (when, patch) = (json.get("when"), json.get("patch"));
+    let (None | Some(Json::Array(_)), Some(Json::Array(patch)), false) = (when, patch, unknown) else {
+        return Err((place.to_owned(), SHAPE.to_owned()));
+    };
+    if patch.len() > MAX_RULES {
+        return Err((place.to_owned(), format!("a rule has at most {MAX_RULES} operations")));
+    }
+    let conditions = when.map(Json::elements).unwrap_or_default().iter().enumerate();
+    let read = |(at, json): (usize, &Json)| condition(json).map_err(|message| (format!("{place}/when/{at}"), message));
+    let when = conditions.map(read).collect::<Result<_, _>>()?;
+    Ok(Rule { when, patch: operations(patch, &format!("{place}/patch"))? })
+}
+
+fn condition(json: &Json) -> Result<Condition, String> {
+    const SHAPE: &str = "a condition is {\"exists\": path}, {\"absent\": path}, {\"equal\": [a, b]}, {\"given\": argument}, \
+                         {\"not_given\": argument}, or {\"kind\": [path, \"object\"]}";
+    let [(word, value)] = json.members() else { return Err(SHAPE.to_owned()) };
+    match (word.as_str(), value) {
+        ("exists", Json::Text(path)) => Path::read(path).map(Condition::Exists),
+        ("absent", Json::Text(path)) => Path::read(path).map(Condition::Absent),
+        ("given", Json::Text(name)) => Ok(Condition::Given(name.clone())),
+        ("not_given", Json::Text(name)) => Ok(Condition::NotGiven(name.clone())),
+        ("equal", Json::Array(pair)) if pair.len() == 2 => {
+            Ok(Condition::Equal(Value::read(&pair[0])?, Value::read(&pair[1])?))
+        }
+        ("kind", Json::Array(pair)) => match pair.as_slice() {
+            [Json::Text(path), Json::Text(kind)] => Ok(Condition::Kind(Path::read(path)?, kind.clone())),
+            _ => Err(SHAPE.to_owned()),
+        },
+        _ => Err(SHAPE.to_owned()),
+    }
+}
+
+impl Condition {
+    /// Whether it holds. A place that cannot be made, for a lack of arguments or of what its path goes through, does not exist.
+    fn holds(&self, state: &Json, argument: &Lookup<'_>) -> bool {
+        let there = |path: &Path| path.place(state, argument).ok().and_then(|place| place.find(state));
+        match self {
+            Self::Exists(path) => there(path).is_some(),
+            Self::Absent(path) => there(path).is_none(),
+            Self::Given(name) => argument(name).is_some(),
+            Self::NotGiven(name) => argument(name).is_none(),
+            Self::Equal(a, b) => match (a.value(state, argument), b.value(state, argument)) {
+                (Ok(a), Ok(b)) => assay_documents::json::same(&a, &b, 0.0),
+                _ => false,
+            },
+            Self::Kind(path, kind) => there(path).is_some_and(|value| value.kind().ends_with(kind.as_str())),
+        }
+    }
+}
+
+/// The rule that applies; `None` for a tool without any.
+///
+/// # Errors
+/// Where there are rules and none applies.
+pub(super) fn chosen<'a>(rules: &'a [Rule], state: &Json, argument: &Lookup<'_>) -> Result<Option<&'a Rule>, String> {
+    let applies = |rule: &&Rule| rule.when.iter().all(|condition| condition.holds(state, argument));
+    match rules.iter().find(applies) {
+        Some(rule) => Ok(Some(rule)),
+        None if rules.is_empty() => Ok(None),
+        None => Err("no rule of the tool applies".to_owned()),
+    }
+}

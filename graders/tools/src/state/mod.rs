@@ -1,0 +1,141 @@
+//! A state that calls change, by the effects their task declares. No code of anyone runs: an effect is a JSON Patch with places for
+//! arguments, applied whole or not at all.
+
+mod amount;
+mod effects;
+mod patch;
+mod template;
+
+use assay_core::{ErrorCode, TaskError};
+use assay_documents::Json;
+use assay_documents::json::{Pointer, leaves};
+
+pub(crate) use effects::Effects;
+
+use crate::compare::{Made, Terms, short};
+use crate::task::{RawState, Reads, field};
+use crate::tool::Tools;
+
+/// Most leaves that are looked at to tell how two states differ.
+const LEAVES: usize = 10_000;
+
+/// Most differences that are told.
+const TOLD: usize = 20;
+
+/// What a task says of its state.
+pub(crate) struct StateTask {
+    pub(crate) initial: Json,
+    /// The state after the last call, where the task gives it.
+    pub(crate) expected: Option<Json>,
+    pub(crate) effects: Effects,
+    ignore: Vec<Pointer>,
+    pub(crate) reads: Reads,
+}
+
+impl StateTask {
+    pub(crate) fn read(raw: &RawState, tools: &Tools) -> Result<Self, TaskError> {
+        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
+        let effects = Effects::read(&field(&raw.effects, "/state/effects")?)
+            .map_err(|(place, message)| invalid(&format!("/state/effects{place}"), message))?;
+        if let Some(name) = tools.names().find(|name| !effects.knows(name)) {
+            let message = format!("say what `{name}` changes; an empty array says that it only reads");
+            return Err(invalid("/state/effects", message));
+        }
+        let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
+            Pointer::read(text).map_err(|error| invalid(&format!("/state/ignore/{at}"), error.to_string()))
+        });
+        let ignore = ignored.collect::<Result<_, _>>()?;
+        Ok(Self {
+            initial: field(&raw.initial, "/state/initial")?,
+            expected: raw.expected.as_ref().map(|raw| field(raw, "/state/expected")).transpose()?,
+            effects,
+            ignore,
+            reads: raw.reads,
+        })
+    }
+
+    /// Whether two states are the same but for what is ignored.
+    pub(crate) fn same(&self, a: &Json, b: &Json, terms: &Terms<'_>) -> bool {
+        terms.same(&self.kept(a), &self.kept(b))
+    }
+
+    /// Where two states differ: the place, what was expected and what is there.
+    pub(crate) fn differences(&self, expected: &Json, got: &Json, terms: &Terms<'_>) -> Vec<[String; 3]> {
+        let (expected, got) = (self.kept(expected), self.kept(got));
+        let (wanted, there) = (leaves(&expected, LEAVES), leaves(&got, LEAVES));
+        let mut found = Vec::new();
+        for leaf in &wanted {
+            let at = Pointer::read(&leaf.place).ok();
+            let other = at.as_ref().and_then(|at| at.find(&got));
+            if !other.is_some_and(|other| terms.same(leaf.value, other)) {
+                found.push([leaf.place.clone(), short(leaf.value), other.map_or_else(|| "nothing".to_owned(), short)]);
+            }
+        }
+        for leaf in &there {
+            let at = Pointer::read(&leaf.place).ok();
+            if at.as_ref().is_some_and(|at| at.find(&expected).is_none()) {
+                found.push([leaf.place.clone(), "nothing".to_owned(), short(leaf.value)]);
+            }
+        }
+        found.truncate(TOLD);
+        found
+    }
+
+    fn kept(&self, state: &Json) -> Json {
+        let mut state = state.clone();
+        for place in &self.ignore {
+            // What is not there need not be ignored.
+            let _ = patch::remove(&mut state, place);
+        }
+        state
+    }
+
+    /// Bytes it keeps, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        2 * self.initial.bytes() + self.expected.as_ref().map_or(0, Json::bytes) + self.effects.bytes()
+    }
+}
+
+/// A state on its way through the calls of a trace.
+pub(crate) struct Running<'a> {
+    task: &'a StateTask,
+    tools: &'a Tools,
+    pub(crate) now: Json,
+    /// Bytes that may still be added, so that copies of copies end.
+    room: usize,
+    /// Changes made.
+    pub(crate) work: u64,
+}
+
+/// Bytes that the calls of a trace may add to a state.
+const ROOM: usize = 16 << 20;
+
+impl<'a> Running<'a> {
+    pub(crate) fn new(task: &'a StateTask, tools: &'a Tools) -> Self {
+        Self { task, tools, now: task.initial.clone(), room: ROOM, work: 0 }
+    }
+
+    /// Applies a call. Says whether it changed anything.
+    ///
+    /// # Errors
+    /// Why the tool refuses it; the state is then as it was.
+    pub(crate) fn call(&mut self, made: &Made) -> Result<bool, String> {
+        if made.unsound.is_some() {
+            return Err("the call is none of the tool's".to_owned());
+        }
+        let rules =
+            self.task.effects.of(&made.name).ok_or_else(|| format!("no effect of `{}` is declared", made.name))?;
+        let tool = self.tools.get(&made.name);
+        let argument = |name: &str| made.arguments.get(name).or_else(|| tool?.default_of(name)).cloned();
+        let Some(rule) = effects::chosen(rules, &self.now, &argument)? else { return Ok(false) };
+        let mut undo = Vec::new();
+        for operation in &rule.patch {
+            self.work += 1;
+            if let Err(reason) = patch::apply(&mut self.now, operation, &argument, &mut self.room, &mut undo) {
+                undo.into_iter().rev().for_each(|change| change.undo(&mut self.now));
+                return Err(reason);
+            }
+        }
+        Ok(!rule.patch.is_empty())
+    }
+}

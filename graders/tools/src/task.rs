@@ -1,0 +1,305 @@
+//! The shape of a `tools` task as it stands in a request.
+
+use assay_core::{ErrorCode, Task, TaskError};
+use assay_documents::Json;
+use assay_documents::calls::Form;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::compare::{Argument, Expected, Strings};
+use crate::state::StateTask;
+use crate::tool::Tools;
+
+/// Most calls expected of one turn.
+const MAX_EXPECTED: usize = 128;
+
+/// Most turns of a task.
+const MAX_TURNS: usize = 64;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    #[serde(default)]
+    tools: Vec<Box<RawValue>>,
+    #[serde(default)]
+    expected: Option<Vec<Box<RawValue>>>,
+    #[serde(default)]
+    turns: Option<Vec<Vec<Box<RawValue>>>>,
+    #[serde(default, rename = "match")]
+    matching: Match,
+    #[serde(default)]
+    order: Order,
+    #[serde(default)]
+    mode: Mode,
+    #[serde(default)]
+    form: Option<String>,
+    #[serde(default)]
+    strings: Strings,
+    #[serde(default)]
+    float_tolerance: f64,
+    #[serde(default)]
+    state: Option<RawState>,
+    #[serde(default, rename = "final")]
+    last: Option<Box<RawValue>>,
+    #[serde(default)]
+    response: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object with `initial` and `effects`")]
+pub(crate) struct RawState {
+    pub(crate) initial: Box<RawValue>,
+    #[serde(default)]
+    pub(crate) expected: Option<Box<RawValue>>,
+    pub(crate) effects: Box<RawValue>,
+    #[serde(default)]
+    pub(crate) ignore: Vec<String>,
+    #[serde(default)]
+    pub(crate) reads: Reads,
+}
+
+/// Whether expected calls that change nothing have to be made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reads {
+    #[default]
+    Expected,
+    Free,
+}
+
+/// How the calls made and the expected ones relate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Match {
+    /// The same.
+    #[default]
+    Exact,
+    /// Every call is expected.
+    Subset,
+    /// Every expected call is made.
+    Superset,
+    /// One expected call is made.
+    Any,
+}
+
+/// Whether the order of calls counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    #[default]
+    Any,
+    Sequence,
+}
+
+/// What is scored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// Everything or nothing.
+    #[default]
+    All,
+    /// The share that matches.
+    Fraction,
+    /// Twice what matches over all that is expected and made.
+    F1,
+    /// ToolRL's reward.
+    #[serde(rename = "toolrl")]
+    ToolRl,
+    /// BFCL's verdict.
+    Bfcl,
+}
+
+/// A task that was read.
+pub(crate) struct ToolsTask {
+    pub(crate) tools: Tools,
+    /// Expected calls of each turn; `None` where only the state counts.
+    pub(crate) turns: Option<Vec<Vec<Expected>>>,
+    /// Whether the task speaks of turns at all, or of one.
+    pub(crate) by_turn: bool,
+    pub(crate) matching: Match,
+    pub(crate) order: Order,
+    pub(crate) mode: Mode,
+    pub(crate) form: Option<Form>,
+    pub(crate) strings: Strings,
+    pub(crate) tolerance: f64,
+    pub(crate) state: Option<StateTask>,
+    pub(crate) last: Option<Task>,
+    pub(crate) response: bool,
+}
+
+fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
+    TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
+}
+
+/// JSON of a field, its keys unique.
+pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
+    Json::read(raw.get()).map_err(|broken| invalid(pointer, broken.reason))
+}
+
+impl ToolsTask {
+    /// Reads a task and checks what can be checked without compiling schemas.
+    pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
+        let body: Body = task.parse()?;
+        let mode = body.mode;
+        if !(0.0..=0.1).contains(&body.float_tolerance) {
+            return Err(invalid("/float_tolerance", "`float_tolerance` is between 0 and 0.1"));
+        }
+        let form = body.form.as_deref().map(|name| {
+            let names = || Form::ALL.iter().map(|form| format!("`{form}`")).collect::<Vec<_>>().join(", ");
+            Form::named(name).ok_or_else(|| invalid("/form", format!("`{name}` is no form: one of {}", names())))
+        });
+        let tools = Tools::read(&body.tools)?;
+        let by_turn = body.turns.is_some();
+        let turns = read_turns(&body, &tools)?;
+        let last = body.last.as_deref().map(|raw| {
+            Task::from_raw(raw)
+                .map_err(|error| TaskError::new(error.code, &format!("/final{}", error.pointer), error.message))
+        });
+        if body.response && mode != Mode::ToolRl {
+            return Err(invalid("/response", "`response` belongs to `\"mode\": \"toolrl\"`"));
+        }
+        if mode == Mode::ToolRl && by_turn {
+            return Err(invalid("/turns", "ToolRL's reward is of one turn: give `expected`"));
+        }
+        if matches!(mode, Mode::ToolRl | Mode::Bfcl) {
+            let plain = body.matching == Match::Exact && body.order == Order::Any && body.strings == Strings::Exact;
+            if !plain || body.float_tolerance > 0.0 {
+                let message = "`toolrl` and `bfcl` compare as ToolRL and BFCL do: leave out `match`, `order`, `strings` and \
+                               `float_tolerance`";
+                return Err(invalid("/mode", message));
+            }
+        }
+        let state = body.state.map(|raw| {
+            if !matches!(mode, Mode::All | Mode::Fraction) {
+                return Err(invalid("/mode", "with `state`, `mode` is `all` or `fraction`"));
+            }
+            if body.matching != Match::Exact || body.order != Order::Any {
+                return Err(invalid(
+                    "/match",
+                    "with `state`, calls that change it are free: leave out `match` and `order`",
+                ));
+            }
+            StateTask::read(&raw, &tools)
+        });
+        Ok(Self {
+            turns,
+            by_turn,
+            matching: body.matching,
+            order: body.order,
+            mode,
+            form: form.transpose()?,
+            strings: body.strings,
+            tolerance: body.float_tolerance,
+            state: state.transpose()?,
+            last: last.transpose()?,
+            response: body.response,
+            tools,
+        })
+    }
+}
+
+fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, TaskError> {
+    let (turns, place): (Vec<&Vec<Box<RawValue>>>, &str) = match (&body.expected, &body.turns) {
+        (Some(_), Some(_)) => return Err(invalid("/turns", "give `expected` for one turn or `turns`, not both")),
+        (Some(expected), None) => (vec![expected], "/expected"),
+        (None, Some(turns)) => (turns.iter().collect(), "/turns"),
+        (None, None) if body.state.as_ref().is_some_and(|state| state.expected.is_some()) => return Ok(None),
+        (None, None) => {
+            return Err(invalid(
+                "/expected",
+                "give the `expected` calls (`[]` for none), `turns`, or an expected `state`",
+            ));
+        }
+    };
+    if turns.is_empty() || turns.len() > MAX_TURNS {
+        return Err(invalid("/turns", format!("there are 1 to {MAX_TURNS} turns")));
+    }
+    let turn = |(at, calls): (usize, &&Vec<Box<RawValue>>)| {
+        let place = if place == "/turns" { format!("/turns/{at}") } else { place.to_owned() };
+        if calls.len() > MAX_EXPECTED {
+            return Err(invalid(&place, format!("at most {MAX_EXPECTED} calls are expected of a turn")));
+        }
+        let call = |(at, raw): (usize, &RawValue)| {
+            let place = format!("{place}/{at}");
+            expected_call(&field(raw, &place)?, &place, body.mode, tools)
+        };
+        calls.iter().map(AsRef::as_ref).enumerate().map(call).collect::<Result<Vec<_>, _>>()
+    };
+    turns.iter().enumerate().map(turn).collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+const SHAPE: &str = "an expected call is {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?}";
+
+fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<Expected, TaskError> {
+    if mode == Mode::Bfcl
+        && let [(name, arguments @ Json::Object(_))] = json.members()
+    {
+        return bfcl_call(name, arguments, place, tools);
+    }
+    let Json::Object(members) = json else { return Err(invalid(place, SHAPE)) };
+    let (mut name, mut arguments, mut optional) = (None, Vec::<Argument>::new(), Vec::new());
+    for (key, value) in members {
+        let place = format!("{place}/{key}");
+        match (key.as_str(), value) {
+            ("name", Json::Text(text)) if !text.is_empty() => name = Some(text.clone()),
+            ("arguments" | "parameters", Json::Object(members)) => {
+                let exact = |(key, value): &(String, Json)| Argument::new(key, vec![value.clone()]);
+                arguments.extend(members.iter().map(exact));
+            }
+            ("any_of", Json::Object(members)) => {
+                for (key, values) in members {
+                    let place = format!("{place}/{key}");
+                    let Json::Array(values) = values else {
+                        return Err(invalid(&place, "`any_of` lists the accepted values of an argument in an array"));
+                    };
+                    if values.is_empty() {
+                        return Err(invalid(&place, "at least one value is accepted"));
+                    }
+                    arguments.push(Argument::new(key, values.clone()));
+                }
+            }
+            ("optional", Json::Array(names)) => {
+                for value in names {
+                    optional.push(value.text().ok_or_else(|| invalid(&place, "`optional` lists names of arguments"))?);
+                }
+            }
+            _ => return Err(invalid(&place, SHAPE)),
+        }
+    }
+    for name in optional {
+        let argument = arguments.iter_mut().find(|argument| argument.name == name);
+        let missing = || {
+            invalid(&format!("{place}/optional"), format!("`{name}` has no accepted value in `any_of` or `arguments`"))
+        };
+        argument.ok_or_else(missing)?.optional = true;
+    }
+    if let Some(twice) =
+        (1..arguments.len()).find(|at| arguments[..*at].iter().any(|before| before.name == arguments[*at].name))
+    {
+        let name = &arguments[twice].name;
+        return Err(invalid(place, format!("the argument `{name}` stands in both `arguments` and `any_of`")));
+    }
+    let name = name.ok_or_else(|| invalid(place, SHAPE))?;
+    checked_name(&name, place, tools)?;
+    Ok(Expected { name, arguments })
+}
+
+/// `{"f": {"a": [accepted, …]}}`; an empty string among them lets the argument be left out.
+fn bfcl_call(name: &str, arguments: &Json, place: &str, tools: &Tools) -> Result<Expected, TaskError> {
+    checked_name(name, place, tools)?;
+    let argument = |(key, values): &(String, Json)| match values {
+        Json::Array(values) => Ok(Argument::new(key, values.clone())),
+        _ => {
+            Err(invalid(&format!("{place}/{name}/{key}"), "BFCL lists the accepted values of an argument in an array"))
+        }
+    };
+    let arguments = arguments.members().iter().map(argument).collect::<Result<_, _>>()?;
+    Ok(Expected { name: name.to_owned(), arguments })
+}
+
+fn checked_name(name: &str, place: &str, tools: &Tools) -> Result<(), TaskError> {
+    if tools.are_given() && tools.get(name).is_none() {
+        return Err(invalid(place, format!("`{name}` is none of the task's `tools`")));
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Definitions of tools: names, schemas, the order and defaults of parameters.
+
+use std::sync::OnceLock;
+
+use assay_core::{ErrorCode, TaskError};
+use assay_documents::calls::{Call, typed};
+use assay_documents::schema::{Dialect, Violation};
+use assay_documents::{Json, Schema};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::task::field;
+
+/// Most tools of a task.
+const MAX_TOOLS: usize = 512;
+
+/// The tools of a task.
+pub(crate) struct Tools(Vec<Tool>);
+
+/// One tool.
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    /// The JSON Schema of its arguments as it was written, in BFCL's spelling of types where the task is BFCL's.
+    pub(crate) parameters: Json,
+    /// The same for the texts of untyped forms.
+    source: Value,
+    compiled: OnceLock<Result<Schema, String>>,
+}
+
+impl Tools {
+    /// Reads definitions, each with or without the wrapper `{"type": "function", "function": …}`.
+    pub(crate) fn read(raw: &[Box<RawValue>]) -> Result<Self, TaskError> {
+        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
+        if raw.len() > MAX_TOOLS {
+            return Err(invalid("/tools", format!("there are at most {MAX_TOOLS} tools")));
+        }
+        let mut tools: Vec<Tool> = Vec::with_capacity(raw.len());
+        for (at, raw) in raw.iter().enumerate() {
+            let place = format!("/tools/{at}");
+            let tool = Tool::read(&field(raw, &place)?).map_err(|message| invalid(&place, message))?;
+            if tools.iter().any(|before| before.name == tool.name) {
+                return Err(invalid(&place, format!("the tool `{}` is defined twice", tool.name)));
+            }
+            tools.push(tool);
+        }
+        Ok(Self(tools))
+    }
+
+    /// Compiles their schemas.
+    ///
+    /// # Errors
+    /// Which is none, and why.
+    pub(crate) fn compile(&self) -> Result<(), String> {
+        let compile = |tool: &Tool| match tool.schema() {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(format!("the parameters of the tool `{}` are no JSON Schema: {reason}", tool.name)),
+        };
+        self.0.iter().try_for_each(compile)
+    }
+
+    /// The tool of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
+        self.0.iter().find(|tool| tool.name == name)
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// Whether the task defines any.
+    pub(crate) fn are_given(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Bytes they keep, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let compiled = |tool: &Tool| match tool.compiled.get() {
+            Some(Ok(schema)) => schema.bytes(),
+            _ => 0,
+        };
+        self.0.iter().map(|tool| 2 * tool.parameters.bytes() + compiled(tool)).sum()
+    }
+}
+
+impl Tool {
+    fn read(json: &Json) -> Result<Self, String> {
+        let definition = json.get("function").unwrap_or(json);
+        let name = definition.get("name").and_then(Json::text).filter(|name| !name.is_empty());
+        let name = name.ok_or(
+            "a tool is {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the inner object",
+        )?;
+        // Anthropic's word for it is `input_schema`.
+        let parameters = definition.get("parameters").or_else(|| definition.get("input_schema"));
+        let parameters = match parameters {
+            None | Some(Json::Null) => Json::Object(Vec::new()),
+            Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema.clone(),
+            Some(_) => return Err(format!("the parameters of `{name}` are no JSON Schema: an object")),
+        };
+        let source = parameters.to_value();
+        Ok(Self { name: name.to_owned(), parameters, source, compiled: OnceLock::new() })
+    }
+
+    fn schema(&self) -> Result<&Schema, &str> {
+        let compile = || Schema::compile(self.source.clone(), Dialect::default());
+        self.compiled.get_or_init(compile).as_ref().map_err(String::as_str)
+    }
+
+    /// The first way in which arguments break the schema.
+    pub(crate) fn violation(&self, arguments: &Json) -> Option<Violation> {
+        self.schema().ok()?.violation(arguments)
+    }
+
+    /// The default of a parameter.
+    pub(crate) fn default_of(&self, parameter: &str) -> Option<&Json> {
+        self.parameter(parameter)?.get("default")
+    }
+
+    /// The schema of one parameter.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&Json> {
+        self.parameters.get("properties")?.get(name)
+    }
+
+    /// The names of the parameters in the order of the definition.
+    fn parameter_names(&self) -> impl Iterator<Item = &str> {
+        let properties = self.parameters.get("properties").map(Json::members).unwrap_or_default();
+        properties.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// The arguments of a call by name and with types: positional ones take the names of the definition, texts without a type the types
+/// of the schema.
+///
+/// # Errors
+/// Why a positional argument has no name.
+pub(crate) fn arguments(call: &Call, tools: &Tools) -> Result<Vec<(String, Json)>, String> {
+    let tool = tools.get(&call.name);
+    let mut arguments = Vec::with_capacity(call.positional.len() + call.arguments.len());
+    if !call.positional.is_empty() {
+        let Some(tool) = tool else {
+            return Err(format!(
+                "an argument has no name, and `{}` is no tool whose definition would tell it",
+                call.name
+            ));
+        };
+        let mut names = tool.parameter_names();
+        for value in &call.positional {
+            let Some(name) = names.next() else { return Err("there are more arguments than parameters".to_owned()) };
+            arguments.push((name.to_owned(), value.clone()));
+        }
+    }
+    for (name, value) in &call.arguments {
+        if arguments.iter().any(|(before, _)| before == name) {
+            return Err(format!("the argument `{name}` stands twice"));
+        }
+        let value = match value {
+            Json::Text(text) if call.untyped => typed(text, tool.map(|tool| &tool.source["properties"][name])),
+            value => value.clone(),
+        };
+        arguments.push((name.clone(), value));
+    }
+    Ok(arguments)
+}
