@@ -171,15 +171,13 @@ impl PreparedTools {
         let whole = (!self.task.by_turn).then(|| whole(trace));
         for at in 0..count {
             let turn = whole.as_ref().unwrap_or_else(|| trace.turns.get(at).unwrap_or(&nothing));
-            let mut refusals = Vec::new();
+            let mut refusals: Vec<(usize, String)> = Vec::new();
             for (call, made) in turn.calls.iter().enumerate() {
                 let done = running.call(made);
                 changes.push(*done.as_ref().unwrap_or(&false));
-                if let Err(reason) = done {
-                    refused += 1;
-                    refusals.push(json!({"call": call, "reason": reason}));
-                }
+                refusals.extend(done.err().map(|reason| (call, reason)));
             }
+            refused += refusals.len();
             let wanted = expected.get(at).map_or(&[][..], Vec::as_slice);
             // A state is expected after each turn, or after the last one alone.
             let state = match (by_turn, at + 1 == count) {
@@ -188,10 +186,10 @@ impl PreparedTools {
                 (false, false) => None,
             };
             let told = self.task.turns.is_some();
-            let mut turn = self.judge_state(turn, wanted, told, state, &running.now);
+            let mut turn = self.judge_state(turn, &refusals, told.then_some(wanted), state, &running.now);
             if !refusals.is_empty() {
-                refusals.truncate(20);
-                turn.shown["refused"] = Value::Array(refusals);
+                let told = |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
+                turn.shown["refused"] = refusals.iter().take(20).map(told).collect();
             }
             judged.push(turn);
         }
@@ -201,12 +199,20 @@ impl PreparedTools {
         (judged, changes, refused.max(trace.refused))
     }
 
-    /// `told` says that the task lists the calls of turns: one without any may then have none.
-    fn judge_state(&self, turn: &Turn, wanted: &[Expected], told: bool, state: Option<&Json>, now: &Json) -> Judged {
-        let Some(task) = &self.task.state else { return self.judge(turn, wanted) };
-        if told && wanted.is_empty() {
-            return self.judge(turn, wanted);
-        }
+    /// One turn: a call that was refused is none that was expected. `wanted` are the calls the task lists for it, if it does; a turn
+    /// for which it lists none may have none.
+    fn judge_state(
+        &self,
+        turn: &Turn,
+        refused: &[(usize, String)],
+        wanted: Option<&[Expected]>,
+        state: Option<&Json>,
+        now: &Json,
+    ) -> Judged {
+        let (Some(task), true) = (&self.task.state, wanted.is_none_or(|wanted| !wanted.is_empty())) else {
+            return self.judge(turn, &[]);
+        };
+        let wanted = wanted.unwrap_or_default();
         let reads: Vec<Expected> = match task.reads {
             Reads::Free => Vec::new(),
             Reads::Expected => wanted.iter().filter(|call| task.effects.only_reads(&call.name)).cloned().collect(),
@@ -214,7 +220,7 @@ impl PreparedTools {
         let mut work = 0;
         let pairs = pairs(reads.len(), turn.calls.len(), Order::Any, |e, m| {
             work += 1;
-            self.compare(&reads[e], &turn.calls[m]).is_ok()
+            self.compare(&reads[e], &turn.calls[m]).is_ok() && !refused.iter().any(|(call, _)| *call == m)
         });
         let matched = pairs.iter().flatten().count();
         let holds = state.is_none_or(|state| task.same(state, now, &self.terms()));

@@ -22,6 +22,13 @@ pub(crate) struct Rule {
     pub(super) patch: Vec<Operation>,
 }
 
+impl Rule {
+    /// Whether it does more than to test.
+    pub(super) fn changes(&self) -> bool {
+        self.patch.iter().any(|operation| !matches!(operation, Operation::Test(..)))
+    }
+}
+
 enum Condition {
     Exists(Path),
     Absent(Path),
@@ -69,7 +76,7 @@ impl Effects {
 
     /// Whether the tool never changes anything.
     pub(crate) fn only_reads(&self, tool: &str) -> bool {
-        self.of(tool).is_some_and(|rules| rules.iter().all(|rule| rule.patch.is_empty()))
+        self.of(tool).is_some_and(|rules| !rules.iter().any(Rule::changes))
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -136,6 +136,6 @@ impl<'a> Running<'a> {
                 return Err(reason);
             }
         }
-        Ok(!rule.patch.is_empty())
+        Ok(rule.changes())
     }
 }
