@@ -11,7 +11,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-cell", &[]),
     ("assay-wasm", &["assay-cell"]),
     ("assay-sqlbox", &["assay-cell"]),
-    ("grader", &["assay-core", "assay-cell"]),
+    ("assay-documents", &["assay-core"]),
+    ("grader", &["assay-core", "assay-cell", "assay-documents"]),
     ("assay-correction", &["assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
@@ -83,4 +84,5 @@ fn a_library_stays_in_its_room() {
     only("clap", &["assay", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
+    only("jsonschema", &["assay-documents"]);
 }

@@ -6,6 +6,7 @@ use assay_code::CodeGrader;
 use assay_core::GraderTable;
 use assay_math::MathGrader;
 use assay_sql::SqlGrader;
+use assay_structured::StructuredGrader;
 
 use crate::sandboxes::Sandboxes;
 
@@ -16,5 +17,6 @@ pub fn graders(sandboxes: &Sandboxes) -> GraderTable {
         Arc::new(MathGrader),
         Arc::new(CodeGrader::new(sandboxes.programs.clone())),
         Arc::new(SqlGrader::new(sandboxes.queries.clone())),
+        Arc::new(StructuredGrader),
     ])
 }
