@@ -63,14 +63,23 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<
 }
 
 /// The visible text, all of it.
-pub(crate) fn whole<'a>(visible: &'a Source<'_>) -> Vec<Found<'a>> {
-    let found = Found::new(visible.trimmed(0..visible.text().len()), "whole");
+pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
+    let found = Found::new(part(format, visible, 0..visible.text().len(), 0), "whole");
     if found.source.text().is_empty() { Vec::new() } else { vec![found] }
+}
+
+/// A part of the text, without the blanks around it that its format does not know.
+fn part<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, indent: usize) -> Source<'a> {
+    match format {
+        Format::Json | Format::Xml => visible.trimmed(range),
+        _ if indent > 0 => visible.outdented(range, indent),
+        Format::Yaml | Format::Toml | Format::Csv => visible.lines(range),
+    }
 }
 
 /// A text without fences: all of it, or the JSON among its words.
 fn plain<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, rule: &'static str) -> Found<'a> {
-    let mut all = Found::new(visible.trimmed(range.clone()), rule);
+    let mut all = Found::new(part(format, visible, range.clone(), 0), rule);
     if format != Format::Json {
         return all;
     }
@@ -107,10 +116,7 @@ fn fenced<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>) -> O
     let chosen = blocks.iter().rfind(names_it);
     let block = chosen.or_else(|| blocks.iter().rfind(|block| block.info.is_empty() && holds(block)))?;
     let inside = inside(block);
-    let source = match format {
-        Format::Json | Format::Xml => visible.trimmed(inside.clone()),
-        Format::Yaml | Format::Toml | Format::Csv => visible.outdented(inside.clone(), block.indent),
-    };
+    let source = part(format, visible, inside.clone(), block.indent);
     Some((Found::new(source, "fenced"), inside.end))
 }
 
@@ -259,7 +265,11 @@ mod tests {
     fn other_formats_stand_in_fences_tags_or_alone() {
         assert_eq!(found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"), Some(("a: 1\n".to_owned(), "fenced")));
         assert_eq!(found(Format::Csv, "<csv>\na,b\n1,2\n</csv>"), Some(("a,b\n1,2".to_owned(), "tag")));
-        assert_eq!(found(Format::Toml, " a = 1\n"), Some(("a = 1".to_owned(), "whole")));
+        assert_eq!(found(Format::Toml, " a = 1\n"), Some((" a = 1".to_owned(), "whole")));
+        assert_eq!(
+            found(Format::Yaml, "<answer>\n  a: 1\n  b: 2\n</answer>"),
+            Some(("  a: 1\n  b: 2".to_owned(), "tag"))
+        );
         assert_eq!(found(Format::Yaml, " \n "), None);
         assert_eq!(found(Format::Json, "```json\n```"), Some(("```json\n```".to_owned(), "whole")));
     }

@@ -31,7 +31,7 @@ impl PureGrader for PreparedStructured {
         let visible = Source::visible(&completion, item.meta.think_open);
         let found = match self.extract {
             Extract::Auto => extract(self.format, &visible),
-            Extract::Whole => whole(&visible),
+            Extract::Whole => whole(self.format, &visible),
         };
         let Some((found, read)) = self.read(found) else {
             return Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO));

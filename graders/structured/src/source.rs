@@ -53,6 +53,20 @@ impl<'a> Source<'a> {
         self.slice(start..(start + text.trim().len()))
     }
 
+    /// A part of it without blank lines at its ends, the lines between as they are: their indentation may count.
+    pub(crate) fn lines(&self, range: Range<usize>) -> Source<'_> {
+        let text = &self.text[range.clone()];
+        let first = text.len() - text.trim_start().len();
+        let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
+        let last = text.trim_end().len().max(first);
+        let end = text[last..].find(['\r', '\n']).map_or(text.len(), |at| last + at);
+        if first == text.len() {
+            self.slice(range.start..range.start)
+        } else {
+            self.slice(range.start + start..range.start + end)
+        }
+    }
+
     /// A part of it, up to `indent` blanks left out at the start of each line.
     pub(crate) fn outdented(&self, range: Range<usize>, indent: usize) -> Source<'_> {
         if indent == 0 {
@@ -119,6 +133,16 @@ mod tests {
             assert_eq!(completion[block.at(at)..].chars().next(), Some(c));
         }
         assert_eq!(block.span(), 6..completion.len());
+    }
+
+    #[test]
+    fn lines_are_kept_as_they_are() {
+        for (text, kept) in
+            [("\n \n  a\n  b \n \n", "  a\n  b "), ("a\r\nb\r\n", "a\r\nb"), (" a", " a"), ("\n\n", ""), ("", "")]
+        {
+            let source = Source::visible(text, false);
+            assert_eq!(source.lines(0..source.text().len()).text(), kept, "{text:?}");
+        }
     }
 
     #[test]

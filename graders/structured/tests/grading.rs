@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use assay_core::{Grade, GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Task};
 use assay_structured::StructuredGrader;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn outcome(task: &Value, completion: &str) -> Outcome {
@@ -147,4 +148,97 @@ fn a_deep_document_is_compared_and_told_apart() {
     assert_eq!(verdict(&task, &deep("2")), "wrong_value");
     let deepest = format!("{}{}", "[".repeat(256), "]".repeat(256));
     assert_eq!(verdict(&task, &deepest), "wrong_value");
+}
+
+/// What texts of the formats are made of.
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\"",
+    "'",
+    "\\",
+    "\n",
+    " ",
+    "  ",
+    "- ",
+    "? ",
+    ": ",
+    "&a ",
+    "*a ",
+    "!!str ",
+    "! ",
+    "| ",
+    ">-\n",
+    "---\n",
+    "...",
+    "%YAML 1.2\n",
+    "#",
+    "<<",
+    "<a>",
+    "</a>",
+    "<a ",
+    "b='",
+    "/>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+    "<?x",
+    "?>",
+    "&lt;",
+    "&#x41;",
+    "xmlns:p='u'",
+    "a",
+    "é",
+    "1",
+    "-1.5e3",
+    "0x1f",
+    "null",
+    "true",
+    "=",
+    ".",
+    "[[",
+    "]]",
+    "\"\"\"",
+    "1979-05-27",
+    "\r\n",
+    "\t",
+    "```json\n",
+    "```\n",
+    "<answer>",
+    "</answer>",
+    "<think>",
+    "</think>",
+    "\u{feff}",
+    "\u{0}",
+];
+
+proptest! {
+    #[test]
+    fn no_text_is_too_odd(
+        format in prop_oneof![Just("json"), Just("yaml"), Just("xml"), Just("toml"), Just("csv")],
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60),
+        whole: bool,
+    ) {
+        let completion = pieces.concat();
+        let task = json!({
+            "format": format, "extract": if whole { "whole" } else { "auto" }, "mode": "partial",
+            "schema": {"type": ["object", "array"], "properties": {"a": {"type": ["integer", "array"]}}}, "expected": {"a": [1]}
+        });
+        let grade = grade(&task, &completion);
+        let spec = StructuredGrader.spec();
+        prop_assert!(spec.verdicts.iter().any(|known| known.verdict == grade.verdict));
+        prop_assert_eq!(grade.score.get() >= 1.0, grade.verdict.as_str() == "correct");
+        if let Some(at) = grade.evidence.as_map().get("at") {
+            prop_assert!(at.as_u64().is_some_and(|at| at <= completion.len() as u64));
+        }
+        if let Some(span) = grade.evidence.as_map().get("span") {
+            let (start, end) = (span[0].as_u64().unwrap_or(0), span[1].as_u64().unwrap_or(0));
+            prop_assert!(start <= end && end <= completion.len() as u64);
+        }
+    }
 }
