@@ -151,7 +151,7 @@ fn begins_with_element(text: &str) -> bool {
         let rest = text.get(1..).and_then(|rest| rest.get(..name.len()).map(|head| (head, &rest[name.len()..])));
         rest.is_some_and(|(head, rest)| head.eq_ignore_ascii_case(name) && rest.starts_with('>'))
     };
-    text.starts_with('<') && !TAGS.iter().chain(&["xml"]).any(|name| is_tag(name))
+    text.starts_with('<') && !TAGS.iter().chain(&["xml"]).any(is_tag)
 }
 
 /// A document among words; without a tree where it is broken.
