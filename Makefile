@@ -9,7 +9,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build images postgres test fmt clippy docs unit load crash start storm programs queries submissions worst fuzz
+.PHONY: help serve build images postgres test fmt clippy docs unit load crash start storm programs queries calls schemas submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -59,6 +59,12 @@ programs: images ## time programs in cells beside native python3: a trivial one,
 
 queries: ## time queries beside the way benchmarks evaluate them in Python: small ones, and on 20,000 rows
 	$(CARGO) run --locked --package assay-tests --bin assay-queries -- $(ARGS)
+
+calls: ## time calls of tools beside BFCL's checker; `bfcl-eval` must be installed: ARGS as in `--python .venv/bin/python`
+	$(CARGO) run --locked --package assay-tests --bin assay-calls -- $(ARGS)
+
+schemas: ## time JSON Schemas beside Python's `jsonschema`, which must be installed: ARGS as in `--python .venv/bin/python`
+	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)
 
 submissions: images ## 10,000 programs with 20 tests each over HTTP: throughput, latency, memory; ARGS is another number of programs
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)

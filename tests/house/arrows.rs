@@ -84,4 +84,5 @@ fn a_library_stays_in_its_room() {
     only("clap", &["assay", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
+    only("jsonschema", &["assay-documents"]);
 }

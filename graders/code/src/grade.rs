@@ -14,7 +14,6 @@ use tokio::sync::OnceCell;
 
 use crate::checker::{self, Difference, Found};
 use crate::extract::{Candidate, Rule, candidates};
-use crate::json::Json;
 use crate::programs::{Attempt, Programs};
 use crate::score::score;
 use crate::task::{Checker, CheckerProgram, CodeTask, Test};
@@ -192,7 +191,7 @@ impl PreparedCode {
                 }
             }
             (End::Returned(text), Test::Call { expected, .. }) => {
-                let returned = Json::read(text);
+                let returned = value::read(text);
                 got = returned.as_ref().map(value::shown);
                 let right =
                     returned.is_some_and(|returned| value::equal(&returned, expected, self.task.float_tolerance));

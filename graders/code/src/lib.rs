@@ -38,7 +38,6 @@ mod evidence;
 mod execute;
 mod extract;
 mod grade;
-mod json;
 mod prepare;
 mod programs;
 mod score;

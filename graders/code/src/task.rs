@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use assay_cell::program::{Limits, WORK_PER_SECOND};
 use assay_core::{ErrorCode, Task, TaskError};
+use assay_documents::Json;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::json::Json;
+use crate::value;
 
 /// Most tests of one task.
 const MAX_TESTS: usize = 10_000;
@@ -272,7 +273,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         if !kwargs.starts_with('{') {
             return Err(("/kwargs", "keyword arguments are an object".to_owned()));
         }
-        let expected = Json::read(returns.get())
+        let expected = value::read(returns.get())
             .ok_or_else(|| ("/returns", "the value nests too deep to be compared".to_owned()))?;
         return Ok(Test::Call { function: call, args, kwargs, expected });
     }

@@ -6,6 +6,7 @@ use assay_code::CodeGrader;
 use assay_core::GraderTable;
 use assay_math::MathGrader;
 use assay_sql::SqlGrader;
+use assay_structured::StructuredGrader;
 use assay_tools::ToolsGrader;
 
 use crate::sandboxes::Sandboxes;
@@ -18,5 +19,6 @@ pub fn graders(sandboxes: &Sandboxes) -> GraderTable {
         Arc::new(CodeGrader::new(sandboxes.programs.clone())),
         Arc::new(SqlGrader::new(sandboxes.queries.clone())),
         Arc::new(ToolsGrader),
+        Arc::new(StructuredGrader),
     ])
 }

@@ -4,7 +4,6 @@
 
 use std::hint::black_box;
 use std::io::Write as _;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -102,7 +101,8 @@ fn graded(sets: &[Set], tasks: &[Task], times: usize, anew: bool) -> anyhow::Res
             let Poll::Ready(outcomes) = grade.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) else {
                 bail!("a grader of the `cpu` lane never waits");
             };
-            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
+            let right =
+                matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
             ensure!(right, "the sides disagree: {outcomes:?}");
         }
     }

@@ -4,8 +4,10 @@ mod numbers;
 
 use std::collections::BTreeMap;
 
-use crate::json::Json;
+use assay_documents::Json;
+
 use crate::task::Named;
+use crate::value;
 use numbers::tokens_agree;
 
 /// Where two outputs differ first.
@@ -98,8 +100,8 @@ fn same_lines_in_any_order(expected: &[u8], got: &[u8], tolerance: Option<f64>) 
 }
 
 fn same_json(expected: &str, got: &[u8], tolerance: Option<f64>) -> bool {
-    let got = std::str::from_utf8(got).ok().and_then(Json::read);
-    Json::read(expected).zip(got).is_some_and(|(expected, got)| json_agrees(&expected, &got, tolerance))
+    let got = std::str::from_utf8(got).ok().and_then(value::read);
+    value::read(expected).zip(got).is_some_and(|(expected, got)| json_agrees(&expected, &got, tolerance))
 }
 
 fn json_agrees(expected: &Json, got: &Json, tolerance: Option<f64>) -> bool {

@@ -5,9 +5,11 @@
 
 mod node;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jsonschema::{Draft, PatternOptions, Validator, options_for};
+pub use jsonschema::Draft;
+use jsonschema::{PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator, options_for};
 use serde_json::Value;
 
 use crate::json::Json;
@@ -30,6 +32,8 @@ pub struct Dialect {
 pub struct Schema {
     whole: Validator<Trees>,
     source: Arc<Value>,
+    dialect: Dialect,
+    backtracking: bool,
 }
 
 /// One way in which a document breaks its schema.
@@ -50,28 +54,48 @@ impl Schema {
     /// Why it is none: what its meta-schema says, a reference that leads nowhere in it, a pattern that is none.
     pub fn compile(source: Value, dialect: Dialect) -> Result<Self, String> {
         let compile = |backtracking: bool| {
-            let mut options = options_for::<Trees>().offline();
-            if let Some(draft) = dialect.draft.filter(|_| source.get("$schema").is_none()) {
-                options = options.with_draft(draft);
-            }
-            if let Some(formats) = dialect.formats {
-                options = options.should_validate_formats(formats);
-            }
-            let options = if backtracking {
-                options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS))
-            } else {
-                options.with_pattern_options(PatternOptions::regex())
-            };
-            options.build(&source)
+            let whole = options(&source, dialect, backtracking).build(&source)?;
+            Ok((whole, backtracking))
         };
-        let whole = compile(false).or_else(|_| compile(true)).map_err(|error| {
-            let place = error.instance_path().as_str();
-            format!(
-                "{error}{}",
-                if place.is_empty() { String::new() } else { format!(" (at `{place}` in the schema)") }
-            )
-        })?;
-        Ok(Self { whole, source: Arc::new(source) })
+        let (whole, backtracking) =
+            compile(false).or_else(|_| compile(true)).map_err(|error: ValidationError<'_>| {
+                let place = error.instance_path().as_str();
+                format!(
+                    "{error}{}",
+                    if place.is_empty() { String::new() } else { format!(" (at `{place}` in the schema)") }
+                )
+            })?;
+        Ok(Self { whole, source: Arc::new(source), dialect, backtracking })
+    }
+
+    /// The schemas of the properties it names at its top, by name, or those its top refers to within itself. None where it names
+    /// none.
+    #[must_use]
+    pub fn properties(&self) -> BTreeMap<String, Self> {
+        let Some((top, place)) = self.top() else { return BTreeMap::new() };
+        let Some(named) = top.get("properties").and_then(Value::as_object) else { return BTreeMap::new() };
+        let Ok(parts) = options(&self.source, self.dialect, self.backtracking).build_map(&self.source) else {
+            return BTreeMap::new();
+        };
+        let part = |(name, source): (&String, &Value)| {
+            let escaped = name.replace('~', "~0").replace('/', "~1");
+            let whole = parts.get(&format!("#{place}/properties/{escaped}"))?.clone();
+            Some((name.clone(), Self { whole, source: Arc::new(source.clone()), ..self.clone() }))
+        };
+        named.iter().filter_map(part).collect()
+    }
+
+    /// Where the reference at its top leads, with its place.
+    fn top(&self) -> Option<(&Value, String)> {
+        /// Most references that follow each other.
+        const MAX_STEPS: usize = 16;
+        let (mut top, mut place) = (&*self.source, String::new());
+        for _ in 0..MAX_STEPS {
+            let Some(next) = top.get("$ref").and_then(Value::as_str) else { return Some((top, place)) };
+            place = next.strip_prefix('#')?.to_owned();
+            top = self.source.pointer(&place)?;
+        }
+        None
     }
 
     /// The schema itself.
@@ -104,6 +128,25 @@ impl Schema {
     #[must_use]
     pub fn bytes(&self) -> usize {
         4_096 + 8 * Json::from(&*self.source).bytes()
+    }
+}
+
+fn options<'a>(
+    source: &Value,
+    dialect: Dialect,
+    backtracking: bool,
+) -> ValidationOptions<'a, Arc<dyn Retrieve>, Trees> {
+    let mut options = options_for::<Trees>().offline();
+    if let Some(draft) = dialect.draft.filter(|_| source.get("$schema").is_none()) {
+        options = options.with_draft(draft);
+    }
+    if let Some(formats) = dialect.formats {
+        options = options.should_validate_formats(formats);
+    }
+    if backtracking {
+        options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS))
+    } else {
+        options.with_pattern_options(PatternOptions::regex())
     }
 }
 
@@ -173,6 +216,25 @@ mod tests {
         assert!(tree.holds(&read(&deep("{}"))));
         assert!(!tree.holds(&read(&deep("{\"x\":1}"))));
         assert!(schema(json!({"$ref": "#"})).holds(&Json::Null));
+    }
+
+    #[test]
+    fn properties_have_schemas_of_their_own() {
+        let source = json!({
+            "$ref": "#/$defs/a~b",
+            "$defs": {
+                "a~b": {"properties": {"n/m": {"$ref": "#/$defs/whole"}, "t": {"type": "string"}}, "required": ["t"]},
+                "whole": {"type": "integer"}
+            }
+        });
+        // A reference writes `~` as `~0`.
+        let source = serde_json::from_str(&source.to_string().replace("#/$defs/a~b", "#/$defs/a~0b")).unwrap();
+        let parts = schema(source).properties();
+        assert_eq!(parts.keys().collect::<Vec<_>>(), ["n/m", "t"]);
+        assert!(parts["n/m"].holds(&read("1")) && !parts["n/m"].holds(&read("1.5")));
+        assert!(parts["t"].holds(&read("\"x\"")));
+        assert!(schema(json!({"$ref": "#"})).properties().is_empty());
+        assert!(schema(json!(true)).properties().is_empty());
     }
 
     #[test]

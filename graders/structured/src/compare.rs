@@ -1,0 +1,497 @@
+//! Whether a document is the expected one, where not, and how much of it is.
+
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Write as _};
+
+use assay_documents::Json;
+use assay_documents::json::{number, same};
+
+/// How two documents are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Rule {
+    /// Whether arrays are compared as bags.
+    pub(crate) unordered: bool,
+    /// Difference up to which two numbers are one; see [`number::close`].
+    pub(crate) tolerance: f64,
+}
+
+/// Most comparisons of elements for arrays that are bags and whose numbers may differ a little.
+const COMPARISONS: usize = 4_000_000;
+
+/// What a document is compared with.
+#[derive(Debug, Clone)]
+pub(crate) struct Expected {
+    pub(crate) value: Json,
+    /// The same with the elements of its arrays in an order of their own.
+    sorted: Option<Json>,
+    parts: usize,
+    leaves: usize,
+    rule: Rule,
+}
+
+impl Expected {
+    pub(crate) fn new(value: Json, rule: Rule) -> Self {
+        let sorted = rule.unordered.then(|| sorted(&value));
+        Self { sorted, parts: parts(&value), leaves: leaves(&value), value, rule }
+    }
+
+    /// Whether a document is the expected one.
+    pub(crate) fn is(&self, document: &Json) -> bool {
+        let Some(expected) = &self.sorted else { return same(document, &self.value, self.rule.tolerance) };
+        // What has other parts differs, and is not worth sorting.
+        if parts(document) != self.parts {
+            return false;
+        }
+        let document = sorted(document);
+        same(&document, expected, self.rule.tolerance)
+            || self.rule.tolerance > 0.0 && {
+                let bags = Bags { tolerance: self.rule.tolerance, left: Cell::new(COMPARISONS) };
+                bags.same(&document, expected)
+            }
+    }
+
+    /// Harmonic mean of the shares of leaves of either side that the other has: 2 × common / (found + expected), below 1 for
+    /// what is not the expected document.
+    pub(crate) fn share(&self, document: &Json, is_same: bool) -> f64 {
+        if is_same {
+            return 1.0;
+        }
+        let common = if self.rule.unordered {
+            common_in_bags(vec![document], vec![&self.value], self.rule.tolerance)
+        } else {
+            common(document, &self.value, self.rule.tolerance)
+        };
+        let all = leaves(document) + self.leaves;
+        #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+        let share = 2.0 * common as f64 / all.max(2 * common + 1) as f64;
+        share
+    }
+
+    /// Bytes it keeps, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        self.value.bytes() + self.sorted.as_ref().map_or(0, Json::bytes)
+    }
+
+    /// The first places at which a document differs, at most `most`.
+    pub(crate) fn differences(&self, document: &Json, most: usize) -> Vec<Difference> {
+        let mut search = Search { rule: self.rule, most, found: Vec::new() };
+        search.compare(document, &self.value, &mut String::new());
+        search.found
+    }
+}
+
+/// A place at which two documents differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// JSON pointer; of the expected document where arrays are bags.
+    pub(crate) place: String,
+    /// What is expected there, cut; `None` for nothing.
+    pub(crate) expected: Option<String>,
+    /// What stands there.
+    pub(crate) got: Option<String>,
+}
+
+/// Parts of a tree: every value and every key.
+fn parts(tree: &Json) -> usize {
+    match tree {
+        Json::Array(elements) => 1 + elements.iter().map(parts).sum::<usize>(),
+        Json::Object(members) => 1 + members.iter().map(|(_, value)| 1 + parts(value)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Parts that have none of their own.
+fn leaves(tree: &Json) -> usize {
+    match tree {
+        Json::Array(elements) if !elements.is_empty() => elements.iter().map(leaves).sum(),
+        Json::Object(members) if !members.is_empty() => members.iter().map(|(_, value)| leaves(value)).sum(),
+        _ => 1,
+    }
+}
+
+/// A tree whose arrays have their elements in an order that equal bags share.
+fn sorted(tree: &Json) -> Json {
+    match tree {
+        Json::Array(elements) => {
+            let mut elements: Vec<Json> = elements.iter().map(sorted).collect();
+            if elements.len() > 1 {
+                elements.sort_by_cached_key(Json::canonical);
+            }
+            Json::Array(elements)
+        }
+        Json::Object(members) => {
+            Json::Object(members.iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+/// Comparison of bags of numbers that may differ a little: each element takes the first partner that is free.
+struct Bags {
+    tolerance: f64,
+    left: Cell<usize>,
+}
+
+impl Bags {
+    fn same(&self, a: &Json, b: &Json) -> bool {
+        let Some(left) = self.left.get().checked_sub(1) else { return false };
+        self.left.set(left);
+        match (a, b) {
+            (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+                let mut free: Vec<&Json> = b.iter().collect();
+                a.iter().all(|a| {
+                    let partner = free.iter().position(|b| self.same(a, b));
+                    partner.map(|at| free.remove(at)).is_some()
+                })
+            }
+            (Json::Object(a), Json::Object(b)) if a.len() == b.len() => {
+                let b: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                a.iter().all(|(key, a)| b.get(key.as_str()).is_some_and(|b| self.same(a, b)))
+            }
+            (Json::Array(_) | Json::Object(_), _) => false,
+            (a, b) => same(a, b, self.tolerance),
+        }
+    }
+}
+
+fn is_leaf(tree: &Json) -> bool {
+    match tree {
+        Json::Array(elements) => elements.is_empty(),
+        Json::Object(members) => members.is_empty(),
+        _ => true,
+    }
+}
+
+/// Leaves that both trees have at the same place.
+fn common(a: &Json, b: &Json, tolerance: f64) -> usize {
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) if !a.is_empty() && !b.is_empty() => {
+            a.iter().zip(b).map(|(a, b)| common(a, b, tolerance)).sum()
+        }
+        (Json::Object(a), Json::Object(b)) if !a.is_empty() && !b.is_empty() => {
+            let b: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
+            a.iter().map(|(key, a)| b.get(key.as_str()).map_or(0, |b| common(a, b, tolerance))).sum()
+        }
+        (a, b) => usize::from(is_leaf(a) && is_leaf(b) && same(a, b, tolerance)),
+    }
+}
+
+/// Leaves that both bags have at the same place, where a place says in which array it is and not at which index.
+fn common_in_bags(a: Vec<&Json>, b: Vec<&Json>, tolerance: f64) -> usize {
+    let (a, b) = (Bag::of(a), Bag::of(b));
+    let mut count =
+        common_texts(a.others.into_iter(), b.others.into_iter()) + common_numbers(a.numbers, b.numbers, tolerance);
+    if !a.elements.is_empty() && !b.elements.is_empty() {
+        count += common_in_bags(a.elements, b.elements, tolerance);
+    }
+    let mut b_members = b.members;
+    for (key, a) in a.members {
+        if let Some(b) = b_members.remove(key) {
+            count += common_in_bags(a, b, tolerance);
+        }
+    }
+    count
+}
+
+#[derive(Default)]
+struct Bag<'a> {
+    numbers: Vec<&'a str>,
+    /// Other leaves, as text.
+    others: Vec<String>,
+    elements: Vec<&'a Json>,
+    members: BTreeMap<&'a str, Vec<&'a Json>>,
+}
+
+impl<'a> Bag<'a> {
+    fn of(trees: Vec<&'a Json>) -> Self {
+        let mut bag = Self::default();
+        for tree in trees {
+            match tree {
+                Json::Number(number) => bag.numbers.push(number),
+                Json::Array(elements) if !elements.is_empty() => bag.elements.extend(elements),
+                Json::Object(members) if !members.is_empty() => {
+                    for (key, value) in members {
+                        bag.members.entry(key).or_default().push(value);
+                    }
+                }
+                other => bag.others.push(other.to_string()),
+            }
+        }
+        bag
+    }
+}
+
+/// How many of `a` have a partner of their own in `b`.
+fn common_texts(a: impl Iterator<Item = String>, b: impl Iterator<Item = String>) -> usize {
+    let mut free: HashMap<String, usize> = HashMap::new();
+    for text in b {
+        *free.entry(text).or_default() += 1;
+    }
+    if free.is_empty() {
+        return 0;
+    }
+    let has_partner = |text: &String| match free.get_mut(text) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    a.filter(has_partner).count()
+}
+
+fn common_numbers(a: Vec<&str>, b: Vec<&str>, tolerance: f64) -> usize {
+    if b.is_empty() {
+        return 0;
+    }
+    if tolerance > 0.0 {
+        let sorted = |mut numbers: Vec<&str>| {
+            numbers.sort_by(|a, b| number::to_f64(a).total_cmp(&number::to_f64(b)));
+            numbers.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        return merged(&sorted(a), &sorted(b), |a, b| {
+            let are_close = number::close(a, b, tolerance);
+            if are_close { Ordering::Equal } else { number::to_f64(a).total_cmp(&number::to_f64(b)) }
+        });
+    }
+    common_texts(a.into_iter().map(number::canonical), b.into_iter().map(number::canonical))
+}
+
+/// Members that two sorted lists share.
+fn merged(a: &[String], b: &[String], order: impl Fn(&String, &String) -> Ordering) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        match order(x, y) {
+            Ordering::Less => i += 1,
+            Ordering::Greater => j += 1,
+            Ordering::Equal => (i, j, count) = (i + 1, j + 1, count + 1),
+        }
+    }
+    count
+}
+
+struct Search {
+    rule: Rule,
+    most: usize,
+    found: Vec<Difference>,
+}
+
+impl Search {
+    fn compare(&mut self, got: &Json, expected: &Json, place: &mut String) {
+        if self.found.len() >= self.most {
+            return;
+        }
+        match (got, expected) {
+            (Json::Object(got), Json::Object(expected)) => {
+                let index: HashMap<&str, &Json> = got.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                for (key, expected) in expected {
+                    self.inside(place, key, index.get(key.as_str()).copied(), Some(expected));
+                }
+                let index: HashMap<&str, &Json> = expected.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                for (key, got) in got.iter().filter(|(key, _)| !index.contains_key(key.as_str())) {
+                    self.inside(place, key, Some(got), None);
+                }
+            }
+            (Json::Array(got), Json::Array(expected)) => {
+                let (got, expected) = if self.rule.unordered {
+                    without_common(got, expected)
+                } else {
+                    (got.iter().collect(), expected.iter().enumerate().collect::<Vec<_>>())
+                };
+                for at in 0..got.len().max(expected.len()) {
+                    let index = expected.get(at).map_or(at, |(index, _)| *index);
+                    let wanted = expected.get(at).map(|(_, value)| *value);
+                    self.inside(place, &index.to_string(), got.get(at).copied(), wanted);
+                    if self.found.len() >= self.most {
+                        return;
+                    }
+                }
+            }
+            (got, expected) if same(got, expected, self.rule.tolerance) => {}
+            (got, expected) => self.differ(place, Some(got), Some(expected)),
+        }
+    }
+
+    fn inside(&mut self, place: &mut String, step: &str, got: Option<&Json>, expected: Option<&Json>) {
+        let length = place.len();
+        place.push('/');
+        place.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        match (got, expected) {
+            (Some(got), Some(expected)) => self.compare(got, expected, place),
+            (got, expected) => self.differ(place, got, expected),
+        }
+        place.truncate(length);
+    }
+
+    fn differ(&mut self, place: &str, got: Option<&Json>, expected: Option<&Json>) {
+        if self.found.len() < self.most {
+            let place = place.chars().take(1_000).collect();
+            self.found.push(Difference { place, expected: expected.map(shown), got: got.map(shown) });
+        }
+    }
+}
+
+/// The elements of two bags that the other has not, those of the second with their index.
+fn without_common<'a>(a: &'a [Json], b: &'a [Json]) -> (Vec<&'a Json>, Vec<(usize, &'a Json)>) {
+    let mut names: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, element) in b.iter().enumerate().rev() {
+        names.entry(sorted(element).canonical()).or_default().push(at);
+    }
+    let mut common = vec![false; b.len()];
+    let alone = a.iter().filter(|element| {
+        let partner = names.get_mut(&sorted(element).canonical()).and_then(Vec::pop);
+        partner.is_none_or(|at| {
+            common[at] = true;
+            false
+        })
+    });
+    let alone = alone.collect();
+    (alone, b.iter().enumerate().filter(|(at, _)| !common[*at]).collect())
+}
+
+/// Longest value that is shown, in bytes.
+const SHOWN: usize = 200;
+
+/// A value for a person to read; one that is long is cut before it is written out.
+pub(crate) fn shown(value: &Json) -> String {
+    let mut start = Start(String::new());
+    match write!(start, "{value}") {
+        Ok(()) => start.0,
+        Err(fmt::Error) => format!("{}…", start.0),
+    }
+}
+
+/// The start of a text that would be longer.
+struct Start(String);
+
+impl fmt::Write for Start {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = SHOWN - self.0.len();
+        if text.len() <= room {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        Err(fmt::Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Json {
+        Json::read(text).unwrap()
+    }
+
+    fn expected(text: &str, unordered: bool, tolerance: f64) -> Expected {
+        Expected::new(read(text), Rule { unordered, tolerance })
+    }
+
+    fn share(got: &str, wanted: &str, unordered: bool) -> f64 {
+        let (expected, got) = (expected(wanted, unordered, 0.0), read(got));
+        expected.share(&got, expected.is(&got))
+    }
+
+    #[test]
+    fn bags_have_no_order() {
+        let bag = expected(r#"{"a":[[1,2],{"b":[3,4]},"x"]}"#, true, 0.0);
+        assert!(bag.is(&read(r#"{"a":["x",{"b":[4,3.0]},[2,1]]}"#)));
+        assert!(!bag.is(&read(r#"{"a":["x",{"b":[4,3]},[2,2]]}"#)));
+        assert!(!expected("[1,1,2]", true, 0.0).is(&read("[1,2,2]")));
+        assert!(!expected("[1,2]", false, 0.0).is(&read("[2,1]")));
+        let close = expected(r#"[{"n":0.1},{"n":9}]"#, true, 1e-6);
+        assert!(close.is(&read(r#"[{"n":9.0000001},{"n":0.10000001}]"#)));
+        assert!(!close.is(&read(r#"[{"n":9.1},{"n":0.1}]"#)));
+    }
+
+    #[test]
+    fn leaves_count_once_and_by_their_place() {
+        assert!((share(r#"{"a":1,"b":3}"#, r#"{"a":1,"b":2}"#, false) - 0.5).abs() < 1e-12);
+        assert!((share(r#"{"a":1,"b":2,"c":3,"d":4}"#, r#"{"a":1,"b":2}"#, false) - 4.0 / 6.0).abs() < 1e-12);
+        assert!(share(r#"{"a":"1"}"#, r#"{"a":1}"#, false) == 0.0);
+        assert!(share("[2,1]", "[1,2]", false) == 0.0);
+        assert!(share("[2,1]", "[1,2]", true) == 1.0);
+        assert!((share("[2,2,3]", "[1,2,3]", true) - 2.0 / 3.0).abs() < 1e-12);
+        // Every leaf has its partner, and still it is another document.
+        let mixed = share(r#"[{"a":1,"b":4},{"a":3,"b":2}]"#, r#"[{"a":1,"b":2},{"a":3,"b":4}]"#, true);
+        assert!(mixed > 0.8 && mixed < 1.0, "{mixed}");
+        assert!(share("{}", "[]", false) == 0.0);
+    }
+
+    #[test]
+    fn differences_have_places() {
+        let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
+            .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);
+        let told: Vec<_> =
+            found.iter().map(|one| (one.place.as_str(), one.expected.as_deref(), one.got.as_deref())).collect();
+        assert_eq!(
+            told,
+            [
+                ("/a/1", Some("2"), Some("3")),
+                ("/a/2", None, Some("4")),
+                ("/b~1c/d", Some("\"x\""), Some("\"y\"")),
+                ("/e", Some("null"), None),
+                ("/f", None, Some("true")),
+            ]
+        );
+        let found = expected("[1,2,3]", true, 0.0).differences(&read("[3,4,1]"), 20);
+        assert_eq!((found.len(), found[0].place.as_str(), found[0].got.as_deref()), (1, "/1", Some("4")));
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        assert_eq!(shown(&Json::Text("é".repeat(1_000))).chars().count(), 101);
+        let wide = Json::Array(vec![Json::Null; 1_000_000]);
+        assert!(shown(&wide).len() < 300);
+    }
+
+    fn trees() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            (0..3u8).prop_map(|n| Json::Number(n.to_string())),
+            "[a-c]{0,1}".prop_map(Json::Text),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Json::Array),
+                prop::collection::btree_map("[a-c]", inner, 0..4)
+                    .prop_map(|map| Json::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn reversed(tree: &Json) -> Json {
+        match tree {
+            Json::Array(elements) => Json::Array(elements.iter().rev().map(reversed).collect()),
+            Json::Object(members) => {
+                Json::Object(members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect())
+            }
+            scalar => scalar.clone(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_same_has_every_leaf(a in trees(), b in trees(), unordered: bool) {
+            let expected = Expected::new(a, Rule { unordered, tolerance: 0.0 });
+            let is_same = expected.is(&b);
+            let share = expected.share(&b, is_same);
+            prop_assert_eq!(share >= 1.0, is_same);
+            prop_assert_eq!(expected.differences(&b, 20).is_empty(), is_same);
+            prop_assert!((0.0..=1.0).contains(&share));
+        }
+
+        #[test]
+        fn bags_turned_round_are_the_same(tree in trees(), tolerance in prop_oneof![Just(0.0), Just(1e-6)]) {
+            let expected = Expected::new(tree.clone(), Rule { unordered: true, tolerance });
+            prop_assert!(expected.is(&reversed(&tree)));
+            prop_assert!(expected.differences(&reversed(&tree), 20).is_empty());
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! CSV as RFC 4180 has it, commas only: a header, then rows of as many cells, each an object by the header's names. Read here and
+//! not by a crate, because the one at hand forgives what is broken: a quote that never ends, text behind a closing quote.
+
+use std::collections::HashSet;
+
+use assay_documents::{Broken, Json};
+
+use super::{MAX_PARTS, short};
+
+/// Reads one table.
+pub(super) fn read(text: &str) -> Result<Json, Broken> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut reader = Reader { text: text.trim_end_matches(['\r', '\n']), at: start };
+    let (_, names) = reader.row()?.ok_or_else(|| Broken::new(text.len(), "there is no header"))?;
+    let mut seen = HashSet::new();
+    for (at, name) in &names {
+        if name.is_empty() {
+            return Err(Broken::new(*at, "a column has no name"));
+        }
+        if !seen.insert(name.as_str()) {
+            return Err(Broken::new(*at, format!("the column `{}` stands twice", short(name))));
+        }
+    }
+    let (mut rows, mut parts) = (Vec::new(), 0);
+    while let Some((at, cells)) = reader.row()? {
+        if cells.len() != names.len() {
+            let reason =
+                format!("the header has {} columns and row {} has {}", names.len(), rows.len() + 1, cells.len());
+            return Err(Broken::new(at, reason));
+        }
+        parts += 1 + cells.len();
+        if parts > MAX_PARTS {
+            return Err(Broken::new(at, "it has more than four million parts"));
+        }
+        let cell = |((_, name), (_, cell)): (&(usize, String), (usize, String))| (name.clone(), Json::Text(cell));
+        rows.push(Json::Object(names.iter().zip(cells).map(cell).collect()));
+    }
+    Ok(Json::Array(rows))
+}
+
+/// A cell and the byte at which it begins.
+type Cell = (usize, String);
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next row and where it begins; `None` behind the last.
+    fn row(&mut self) -> Result<Option<(usize, Vec<Cell>)>, Broken> {
+        if self.at >= self.text.len() {
+            return Ok(None);
+        }
+        let start = self.at;
+        let mut cells = Vec::new();
+        loop {
+            cells.push((self.at, self.cell()?));
+            match self.text.as_bytes().get(self.at) {
+                Some(b',') => self.at += 1,
+                _ => break,
+            }
+        }
+        let rest = &self.text[self.at..];
+        self.at += if rest.starts_with("\r\n") { 2 } else { usize::from(!rest.is_empty()) };
+        Ok(Some((start, cells)))
+    }
+
+    /// One cell; what stands behind it is a comma, the end of the line or that of the text.
+    fn cell(&mut self) -> Result<String, Broken> {
+        let rest = &self.text[self.at..];
+        if !rest.starts_with('"') {
+            let end = rest.find([',', '\n', '"']).unwrap_or(rest.len());
+            if rest[end..].starts_with('"') {
+                return Err(Broken::new(self.at + end, "a quote stands inside a cell without quotes"));
+            }
+            let cell = &rest[..end];
+            let cell = if rest[end..].starts_with('\n') { cell.strip_suffix('\r').unwrap_or(cell) } else { cell };
+            self.at += cell.len();
+            return Ok(cell.to_owned());
+        }
+        let (open, mut cell) = (self.at, String::new());
+        self.at += 1;
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(end) = rest.find('"') else { return Err(Broken::new(open, "the quote never ends")) };
+            cell.push_str(&rest[..end]);
+            self.at += end + 1;
+            let rest = &self.text[self.at..];
+            if rest.starts_with('"') {
+                cell.push('"');
+                self.at += 1;
+            } else if rest.is_empty() || rest.starts_with([',', '\n']) || rest.starts_with("\r\n") {
+                return Ok(cell);
+            } else {
+                return Err(Broken::new(self.at, "something stands behind the closing quote"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+    }
+
+    #[test]
+    fn rows_are_objects_of_texts() {
+        assert_eq!(
+            shown("name,note\r\nAda,\"a \"\"b\"\", c\nd\"\r\nBo,\r\n\r\n"),
+            r#"[{"name":"Ada","note":"a \"b\", c\nd"},{"name":"Bo","note":""}]"#
+        );
+        assert_eq!(shown("a,b"), "[]");
+        assert_eq!(shown("a\n1\n 2 "), r#"[{"a":"1"},{"a":" 2 "}]"#);
+    }
+
+    #[test]
+    fn the_place_is_told() {
+        let broken = |text: &str| {
+            let broken = read(text).unwrap_err();
+            (broken.at, broken.reason)
+        };
+        assert_eq!(broken("a,b\n1,2\n3\n"), (8, "the header has 2 columns and row 2 has 1".to_owned()));
+        assert_eq!(broken("a,b\n1,2,3\n").0, 4);
+        assert_eq!(broken("a,b,a\n"), (4, "the column `a` stands twice".to_owned()));
+        assert_eq!(broken("a,,b\n").0, 2);
+        assert_eq!(broken("a\n\"x\ny"), (2, "the quote never ends".to_owned()));
+        assert_eq!(broken("a\n\"x\"y"), (5, "something stands behind the closing quote".to_owned()));
+        assert_eq!(broken("a\nx\"y\""), (3, "a quote stands inside a cell without quotes".to_owned()));
+        assert_eq!(broken("a,b\n1,2\n\n3,4").0, 8);
+        assert_eq!(broken("\n").1, "there is no header");
+    }
+}

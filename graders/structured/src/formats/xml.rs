@@ -1,0 +1,183 @@
+//! XML by `roxmltree`. The document is what the root element holds: attributes as `@name`, child elements by their names as
+//! written, repeated ones as arrays, text beside either as `#text`; an element with neither is its text. Blanks at the ends of a
+//! text say nothing. There are no entities but the five of XML itself: a document type declaration is refused.
+
+use std::collections::HashMap;
+
+use assay_documents::json::MAX_DEPTH;
+use assay_documents::{Broken, Json};
+use roxmltree::{Document, Error, Node};
+
+use super::byte_of;
+
+/// Most attributes of one element, and most namespaces of a document: the reader compares each with each.
+const MAX_NAMES: usize = 256;
+
+/// Reads one document.
+pub(super) fn read(text: &str) -> Result<Json, Broken> {
+    guard(text)?;
+    let document = Document::parse(text).map_err(|error| broken(text, &error))?;
+    Ok(element(document.root_element(), text))
+}
+
+fn broken(text: &str, error: &Error) -> Broken {
+    let place = error.pos();
+    let has_place = !matches!(error, Error::NoRootNode | Error::UnclosedRootNode | Error::UnexpectedEndOfStream);
+    let at = if has_place {
+        let row = usize::try_from(place.row).unwrap_or(1).saturating_sub(1);
+        let start: usize = text.split_inclusive('\n').take(row).map(str::len).sum();
+        start + byte_of(&text[start..], usize::try_from(place.col).unwrap_or(1).saturating_sub(1))
+    } else {
+        text.len()
+    };
+    Broken::new(at, error.to_string().replace(&format!(" at {place}"), "").replace('\'', "`"))
+}
+
+/// One pass over the tags: what would cost the reader more than the length of the text is refused before it is read.
+fn guard(text: &str) -> Result<(), Broken> {
+    let (mut at, mut depth, mut namespaces) = (0, 0usize, 0);
+    while let Some(step) = text[at..].find('<') {
+        at += step;
+        let rest = &text[at..];
+        let skip = |end: &str| rest.find(end).map(|found| found + end.len());
+        let length = if rest.starts_with("<!--") {
+            skip("-->")
+        } else if rest.starts_with("<![CDATA[") {
+            skip("]]>")
+        } else if rest.starts_with("<?") {
+            skip("?>")
+        } else if rest.starts_with("<!") {
+            return Err(Broken::new(at, "a document type declaration is refused"));
+        } else if rest.starts_with("</") {
+            depth = depth.saturating_sub(1);
+            skip(">")
+        } else {
+            let tag = tag(rest);
+            namespaces += tag.namespaces;
+            depth += usize::from(!tag.is_empty);
+            if depth > MAX_DEPTH {
+                return Err(Broken::new(at, format!("it nests deeper than {MAX_DEPTH} levels")));
+            }
+            if tag.attributes > MAX_NAMES {
+                return Err(Broken::new(at, format!("an element has more than {MAX_NAMES} attributes")));
+            }
+            if namespaces > MAX_NAMES {
+                return Err(Broken::new(at, format!("more than {MAX_NAMES} namespaces are declared")));
+            }
+            Some(tag.length)
+        };
+        let Some(length) = length else { return Ok(()) };
+        at += length;
+    }
+    Ok(())
+}
+
+struct Tag {
+    length: usize,
+    is_empty: bool,
+    attributes: usize,
+    namespaces: usize,
+}
+
+fn tag(rest: &str) -> Tag {
+    let bytes = rest.as_bytes();
+    let (mut quote, mut attributes, mut end) = (None, 0, bytes.len());
+    for (at, byte) in bytes.iter().enumerate() {
+        match (quote, byte) {
+            (Some(open), byte) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'=') => attributes += 1,
+            (None, b'>') => {
+                end = at + 1;
+                break;
+            }
+            (None, _) => {}
+        }
+    }
+    let text = &rest[..end];
+    Tag { length: end, is_empty: text.ends_with("/>"), attributes, namespaces: text.matches("xmlns").count() }
+}
+
+fn element(node: Node<'_, '_>, text: &str) -> Json {
+    let mut members: Vec<(String, Json)> = node
+        .attributes()
+        .map(|attribute| (format!("@{}", &text[attribute.range_qname()]), Json::Text(attribute.value().to_owned())))
+        .collect();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut said = String::new();
+    for child in node.children() {
+        if child.is_text() {
+            said.push_str(child.text().unwrap_or_default());
+        } else if child.is_element() {
+            let (name, value) = (name(child, text), element(child, text));
+            let place = *places.entry(name).or_insert(members.len());
+            match members.get_mut(place).map(|(_, value)| value) {
+                None => members.push((name.to_owned(), value)),
+                // No element is an array by itself.
+                Some(Json::Array(elements)) => elements.push(value),
+                Some(first) => *first = Json::Array(vec![std::mem::replace(first, Json::Null), value]),
+            }
+        }
+    }
+    let said = said.trim();
+    if members.is_empty() {
+        return Json::Text(said.to_owned());
+    }
+    if !said.is_empty() {
+        members.push(("#text".to_owned(), Json::Text(said.to_owned())));
+    }
+    Json::Object(members)
+}
+
+/// The name of an element with its prefix, as written.
+fn name<'t>(node: Node<'_, '_>, text: &'t str) -> &'t str {
+    let tag = &text[node.range().start + 1..];
+    let end = tag.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>');
+    &tag[..end.unwrap_or(tag.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+    }
+
+    #[test]
+    fn the_document_is_what_the_root_holds() {
+        let text = r#"<?xml version="1.0"?>
+            <order id="7"><!-- two --><item>tea</item><item sku="x">jam</item><n:note xmlns:n="u"> a &amp; <![CDATA[<b>]]> </n:note><gone/></order>"#;
+        assert_eq!(
+            shown(text),
+            r##"{"@id":"7","item":["tea",{"@sku":"x","#text":"jam"}],"n:note":"a & <b>","gone":""}"##
+        );
+        assert_eq!(shown("<a>5</a>"), "\"5\"");
+        assert_eq!(shown("<a>x <b>1</b> y</a>"), r##"{"b":"1","#text":"x  y"}"##);
+    }
+
+    #[test]
+    fn the_place_is_told() {
+        let at = |text: &str| read(text).unwrap_err().at;
+        assert_eq!(at("<a>\n  é<b></c></a>"), "<a>\n  é<b>".len());
+        assert_eq!(at("<a><b></b>"), "<a><b></b>".len());
+        assert_eq!(at("<a x='1' x='2'/>"), "<a x='1' ".len());
+        assert_eq!(at("<a/> tail"), "<a/> ".len());
+        assert_eq!(at("<a>&lol;</a>"), "<a>".len());
+    }
+
+    #[test]
+    fn bombs_are_refused_before_they_are_read() {
+        let reason = |text: &str| read(text).unwrap_err().reason;
+        assert!(reason("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").contains("refused"));
+        assert!(reason(&"<a>".repeat(500_000)).contains("deeper"));
+        let nested = |levels: usize| format!("{}1{}", "<a>".repeat(levels), "</a>".repeat(levels));
+        assert!(read(&nested(256)).is_ok() && read(&nested(257)).is_err());
+        let many: String = (0..100_000).map(|n| format!(" a{n}='1'")).collect();
+        assert!(reason(&format!("<a{many}/>")).contains("attributes"));
+        let many: String = (0..1_000).map(|n| format!("<b xmlns:n{n}='u{n}'/>")).collect();
+        assert!(reason(&format!("<a>{many}</a>")).contains("namespaces"));
+        assert!(read(&format!("<a>{}</a>", "<b>it's</b><!-- \" -->".repeat(10_000))).is_ok());
+    }
+}

@@ -1,0 +1,121 @@
+//! One completion against a prepared task: the document found, read, held against the schema and compared.
+
+use std::collections::BTreeMap;
+
+use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Verdict};
+use assay_documents::schema::Violation;
+use assay_documents::{Broken, Json, Schema};
+
+use crate::compare::Expected;
+use crate::extract::{Found, extract, whole};
+use crate::formats::Format;
+use crate::levels::Levels;
+use crate::source::Source;
+use crate::task::Extract;
+use crate::typing::typed;
+use crate::{evidence, verdict};
+
+/// A task whose schema is compiled.
+pub(crate) struct PreparedStructured {
+    pub(crate) format: Format,
+    pub(crate) extract: Extract,
+    pub(crate) schema: Option<Schema>,
+    pub(crate) expected: Option<Expected>,
+    /// Where parts are scored.
+    pub(crate) levels: Option<Levels>,
+}
+
+impl PureGrader for PreparedStructured {
+    fn grade_one(&self, item: &Item) -> Outcome {
+        let completion = item.completion.text();
+        let visible = Source::visible(&completion, item.meta.think_open);
+        let found = match self.extract {
+            Extract::Auto => extract(self.format, &visible),
+            Extract::Whole => whole(self.format, &visible),
+        };
+        let Some((found, read)) = self.read(found) else {
+            return Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO));
+        };
+        let evidence = evidence::of_document(self.format, &found);
+        let mut grade = match read {
+            Ok(document) => self.judge(document, evidence),
+            Err(broken) => {
+                let evidence = evidence::with_break(evidence, &broken, &found, &completion);
+                Grade::new(verdict::MALFORMED, Score::ZERO).with_evidence(evidence)
+            }
+        };
+        let bytes = found.source.text().len();
+        grade.work = bytes as u64;
+        grade.measures = measures(bytes, visible.text().len());
+        Outcome::Graded(grade)
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.schema.as_ref().map_or(0, Schema::bytes)
+            + self.expected.as_ref().map_or(0, Expected::bytes)
+            + self.levels.as_ref().map_or(0, Levels::bytes)
+    }
+}
+
+impl PreparedStructured {
+    /// The first text that is well formed, else how the likeliest breaks.
+    fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, Broken>)> {
+        let mut first = None;
+        for mut found in found {
+            let read = found.document.take().map_or_else(|| self.format.read(found.source.text()), Ok);
+            match read {
+                Ok(document) => return Some((found, Ok(document))),
+                Err(broken) => {
+                    first.get_or_insert((found, Err(broken)));
+                }
+            }
+        }
+        first
+    }
+
+    fn judge(&self, document: Json, mut evidence: Evidence) -> Grade {
+        let document = if self.format.is_untyped() {
+            let schema = self.schema.as_ref().map(Schema::source);
+            typed(document, schema, self.expected.as_ref().map(|expected| &expected.value))
+        } else {
+            document
+        };
+        let violation: Option<Option<Violation>> = self.schema.as_ref().map(|schema| schema.violation(&document));
+        let is_expected = self.expected.as_ref().map(|expected| expected.is(&document));
+        let holds = violation.as_ref().map(Option::is_none);
+        let verdict = match (holds, is_expected) {
+            (Some(false), _) => verdict::INVALID,
+            (_, Some(false)) => verdict::WRONG_VALUE,
+            _ => Verdict::CORRECT,
+        };
+        if let Some(violation) = violation.flatten() {
+            evidence = evidence::with_violation(evidence, &violation);
+        }
+        // What a broken schema hides is told where values are scored.
+        if let Some(expected) = &self.expected
+            && is_expected == Some(false)
+            && (verdict == verdict::WRONG_VALUE || self.levels.is_some())
+        {
+            evidence = evidence::with_differences(evidence, expected, &document);
+        }
+        let Some(levels) = &self.levels else {
+            let score = if verdict == Verdict::CORRECT { Score::ONE } else { Score::ZERO };
+            return Grade::new(verdict, score).with_evidence(evidence);
+        };
+        let values = self.expected.as_ref().zip(is_expected).map(|(expected, is)| expected.share(&document, is));
+        let reached = levels.reached(&document, holds, values);
+        let score = Score::new(reached.score(verdict == Verdict::CORRECT)).unwrap_or(Score::ZERO);
+        evidence = evidence.value("levels", reached.table());
+        if verdict == Verdict::CORRECT || score == Score::ZERO {
+            return Grade::new(verdict, score).with_evidence(evidence);
+        }
+        Grade::new(Verdict::PARTIAL, score).with_evidence(evidence.text("reason", verdict.as_str()))
+    }
+}
+
+fn measures(bytes: usize, visible: usize) -> BTreeMap<&'static str, Measure> {
+    #[expect(clippy::cast_precision_loss, reason = "lengths far below 2^53")]
+    let numbers = [("bytes", bytes as f64), ("outside", visible.saturating_sub(bytes) as f64)];
+    numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number).ok()?))).collect()
+}

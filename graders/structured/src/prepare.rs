@@ -1,0 +1,51 @@
+//! The grader: which tasks it takes. A schema is compiled, and the expected value held against it, once for all completions.
+
+use std::sync::Arc;
+
+use assay_core::grader::Unprepared;
+use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_documents::Schema;
+
+use crate::compare::Expected;
+use crate::grade::PreparedStructured;
+use crate::levels::Levels;
+use crate::spec::SPEC;
+use crate::task::StructuredTask;
+
+/// The grader of `structured` tasks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StructuredGrader;
+
+impl Grader for StructuredGrader {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
+        StructuredTask::read(task).map(drop)
+    }
+
+    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let task = StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
+        let schema = task.schema.as_ref().map(|schema| {
+            Schema::compile(schema.to_value(), task.dialect)
+                .map_err(|reason| at_fault(format!("`schema` is none that can be used: {reason}")))
+        });
+        let schema = schema.transpose()?;
+        if let (Some(schema), Some(expected)) = (&schema, &task.expected)
+            && let Some(violation) = schema.violation(expected)
+        {
+            let place = violation.place;
+            let message =
+                format!("`expected` breaks `schema`: {} at `{place}` ({})", violation.reason, violation.keyword);
+            return Err(at_fault(message));
+        }
+        let levels = task.weights.map(|weights| Levels::new(weights, schema.as_ref()));
+        let expected = task.expected.map(|expected| Expected::new(expected, task.rule));
+        Ok(Arc::new(PreparedStructured { format: task.format, extract: task.extract, schema, expected, levels }))
+    }
+}
+
+fn at_fault(message: String) -> Unprepared {
+    Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message))
+}

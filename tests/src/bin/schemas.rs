@@ -1,0 +1,195 @@
+//! `assay-schemas`: documents held against JSON Schemas by this service beside Python's `jsonschema`, in one run on one machine. Both
+//! sides compile their schemas first; then the same documents, valid and not, are validated as trees, and graded from their text:
+//! here that includes finding the document and writing evidence. Times are processor time, each side the best of rounds taken in turns.
+
+use std::hint::black_box;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use anyhow::{Context, bail, ensure};
+use assay_core::{GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Prepared, Task};
+use assay_documents::schema::Dialect;
+use assay_documents::{Json, Schema};
+use assay_structured::StructuredGrader;
+use assay_tests::processes::cpu_of_this;
+use clap::Parser;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Time validation beside Python's `jsonschema`.
+#[derive(Parser)]
+struct Arguments {
+    /// The Python interpreter to compare with, one for which `jsonschema` is installed
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// Rounds of each side
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Times Python validates each small document in a round
+    #[arg(long, default_value_t = 300)]
+    times: usize,
+}
+
+/// How often this side does what Python does once: it is the faster one, and the clock is coarse.
+const OFTENER: usize = 20;
+
+/// A schema and documents for it.
+#[derive(Deserialize)]
+struct Set {
+    schema: Value,
+    /// The array that is repeated to make a document larger.
+    grow: Option<String>,
+    documents: Vec<Sample>,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    valid: bool,
+    value: Value,
+}
+
+/// Elements the arrays of larger documents have.
+const LARGER: usize = 200;
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let text =
+        std::fs::read_to_string("tests/load/schemas/documents.json").context("run in the root of the repository")?;
+    let sets: Vec<Set> = serde_json::from_str(&text)?;
+    compare("small documents", &sets, &arguments, arguments.times)?;
+    compare("documents of 200 elements", &larger(&sets), &arguments, arguments.times.div_ceil(30))
+}
+
+/// The documents with elements enough, each with its arrays repeated.
+fn larger(sets: &[Set]) -> Vec<Set> {
+    let grown = |key: &str, sample: &Sample| {
+        let mut value = sample.value.clone();
+        let elements = value.get_mut(key)?.as_array_mut().filter(|elements| !elements.is_empty())?;
+        // What is not valid comes last, so that all before it is looked at.
+        let first = elements[0].clone();
+        let valid = if sample.valid { elements.clone() } else { vec![first; usize::from(elements.len() > 1)] };
+        let fill: Vec<Value> = valid.iter().cycle().take(LARGER.saturating_sub(elements.len())).cloned().collect();
+        elements.splice(0..0, fill);
+        Some(Sample { valid: sample.valid, value })
+    };
+    let set = |set: &Set| {
+        let key = set.grow.as_deref()?;
+        let documents = set.documents.iter().filter_map(|sample| grown(key, sample)).collect();
+        Some(Set { schema: set.schema.clone(), grow: None, documents })
+    };
+    sets.iter().filter_map(set).collect()
+}
+
+/// One document as this side sees it.
+struct Ready {
+    schema: Schema,
+    prepared: Arc<dyn Prepared>,
+    tree: Json,
+    item: Item,
+    valid: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
+fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> anyhow::Result<()> {
+    let documents = ready(sets)?;
+    let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    for _ in 0..arguments.rounds {
+        best(&mut python, in_python(&arguments.python, sets, times)?);
+        best(&mut here, [validated(&documents, times * OFTENER)?, graded(&documents, times * OFTENER)?]);
+    }
+    let bytes: usize = documents.iter().map(|document| document.item.completion.bytes()).sum();
+    println!("{what}: {} of {} bytes on average", documents.len(), bytes / documents.len());
+    for (name, python, here) in [("validated", python[0], here[0]), ("from text", python[1], here[1])] {
+        let ratio = python / here;
+        println!("  {name}: python {:.1} us a document, here {:.2} us: {ratio:.1} x", 1e6 * python, 1e6 * here);
+    }
+    Ok(())
+}
+
+fn best(best: &mut [f64; 2], found: [f64; 2]) {
+    for (best, found) in best.iter_mut().zip(found) {
+        *best = best.min(found);
+    }
+}
+
+fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
+    let table = GraderTable::new(Vec::new());
+    let cx = PrepareContext::new(&table);
+    let mut documents = Vec::new();
+    for set in sets {
+        let schema = Schema::compile(set.schema.clone(), Dialect::default()).map_err(anyhow::Error::msg)?;
+        let task = Task::from_json(&json!({"type": "structured", "schema": set.schema}).to_string())?;
+        let prepared = StructuredGrader.prepare(&task, &cx)?;
+        for Sample { valid, value } in &set.documents {
+            documents.push(Ready {
+                schema: schema.clone(),
+                prepared: Arc::clone(&prepared),
+                tree: Json::from(value),
+                item: Item::text(&value.to_string()),
+                valid: *valid,
+            });
+        }
+    }
+    Ok(documents)
+}
+
+/// Processor time of a document validated as a tree, in seconds.
+fn validated(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
+    let begun = cpu_of_this();
+    for _ in 0..times {
+        for document in documents {
+            let holds = document.schema.holds(black_box(&document.tree));
+            ensure!(holds == document.valid, "the sides disagree about {}", document.tree);
+        }
+    }
+    Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * documents.len()) as f64)
+}
+
+/// Processor time of a document graded from its text, in seconds.
+fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
+    let context = GradeContext::default();
+    let begun = cpu_of_this();
+    for _ in 0..times {
+        for document in documents {
+            let items = [black_box(&document.item)];
+            let mut grade = document.prepared.grade(&items, &context);
+            let Poll::Ready(outcomes) = grade.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) else {
+                bail!("a grader of the Cpu lane never waits");
+            };
+            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == document.valid);
+            ensure!(right, "the sides disagree: {outcomes:?}");
+        }
+    }
+    Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * documents.len()) as f64)
+}
+
+/// Processor times of a document in Python, in seconds: validated, and read and validated.
+fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2]> {
+    let program = Path::new("tests/load/schemas/validate.py");
+    let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
+    let set =
+        |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
+    let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
+    let mut child = Command::new(python)
+        .arg(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{python}` is what validation is compared with"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(work.to_string().as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    let ended = output.status;
+    ensure!(
+        ended.success(),
+        "`{python}` ended with {ended}; `pip install jsonschema` for it, or name another by `--python`"
+    );
+    let text = String::from_utf8(output.stdout)?;
+    let times: Vec<f64> =
+        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().context("two numbers of seconds")?;
+    times.try_into().map_err(|_| anyhow::anyhow!("two numbers of seconds, not `{text}`"))
+}
