@@ -6,7 +6,7 @@ use assay_documents::Json;
 
 use crate::compare::{Argument, Difference, Expected, Made};
 use crate::python;
-use crate::tool::{Tool, Tools};
+use crate::tool::Tools;
 
 /// Python's type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl Kind {
 ///
 /// # Errors
 /// BFCL's own word for the difference.
-pub(crate) fn compare(tools: &Tools, expected: &Expected, made: &Made) -> Result<(), Difference> {
-    let wrong = |word: &str| Err(Difference::Other(word.to_owned()));
+pub(crate) fn compare<'a>(tools: &Tools, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
+    let wrong = |word| Err(Difference::Bfcl(word, None));
     if expected.name != made.name {
         return Err(Difference::Name);
     }
@@ -66,8 +66,7 @@ pub(crate) fn compare(tools: &Tools, expected: &Expected, made: &Made) -> Result
         let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else { return wrong("unexpected_param") };
         self::argument(schema, argument, value)?;
     }
-    let left_out =
-        |argument: &&Argument| made.arguments.get(&argument.name).is_none() && !may_be_left_out(tool, argument);
+    let left_out = |argument: &&Argument| made.arguments.get(&argument.name).is_none() && !may_be_left_out(argument);
     if expected.arguments.iter().find(left_out).is_some() {
         return wrong("missing_optional");
     }
@@ -75,7 +74,7 @@ pub(crate) fn compare(tools: &Tools, expected: &Expected, made: &Made) -> Result
 }
 
 /// An empty string among the accepted values says so.
-fn may_be_left_out(_tool: &Tool, argument: &Argument) -> bool {
+fn may_be_left_out(argument: &Argument) -> bool {
     argument.optional || argument.accepted.iter().any(is_empty)
 }
 
@@ -83,17 +82,20 @@ fn is_empty(value: &Json) -> bool {
     value.text() == Some("")
 }
 
-fn argument(schema: &Json, argument: &Argument, value: &Json) -> Result<(), Difference> {
+fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(), Difference<'a>> {
     let accepted = &argument.accepted;
-    let wrong = |word: &str| Err(Difference::Other(format!("{word} ({})", argument.name)));
+    let wrong = |word| Err(Difference::Bfcl(word, Some(&argument.name)));
     let type_of = |schema: &Json| schema.get("type").and_then(Json::text).and_then(Kind::named);
     let Some(kind) = type_of(schema) else { return wrong("type_error:unknown") };
     let nested = if kind == Kind::List { schema.get("items").and_then(type_of) } else { None };
-    let widened = Json::Number(match value {
-        Json::Number(digits) if kind == Kind::Float && Kind::of(value) == Kind::Int => format!("{digits}.0"),
-        _ => String::new(),
-    });
-    let value = if widened == Json::Number(String::new()) { value } else { &widened };
+    // Python makes a float of an integer where one is asked for.
+    let widened = match value {
+        Json::Number(digits) if kind == Kind::Float && Kind::of(value) == Kind::Int => {
+            Some(Json::Number(format!("{digits}.0")))
+        }
+        _ => None,
+    };
+    let value = widened.as_ref().unwrap_or(value);
     let Some(is_variable) = has_type(value, accepted, kind, nested) else { return wrong("type_error") };
     let is_right = match kind {
         _ if is_variable => accepted.iter().any(|accepted| python::equal(accepted, value)),
@@ -124,14 +126,14 @@ fn has_type(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -
 }
 
 /// A string without `[ ,./\-_*^]`, in lower case, with one kind of quotes.
-fn standard(text: &str) -> String {
-    let kept = text.chars().filter(|c| !" ,./-_*^".contains(*c));
-    kept.flat_map(char::to_lowercase).map(|c| if c == '\'' { '"' } else { c }).collect()
+fn standard(text: &str) -> impl Iterator<Item = char> + '_ {
+    let kept = text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == '\'' { '"' } else { c })
 }
 
 fn same_standard(a: &Json, b: &Json) -> bool {
     match (a, b) {
-        (Json::Text(a), Json::Text(b)) => a == b || standard(a) == standard(b),
+        (Json::Text(a), Json::Text(b)) => a == b || standard(a).eq(standard(b)),
         _ => python::equal(a, b),
     }
 }

@@ -1,7 +1,7 @@
 //! Why a grade is what it is.
 
-use assay_documents::calls::{Call, Malformed};
-use serde_json::{Value, json};
+use assay_documents::calls::Malformed;
+use serde_json::{Map, Value, json};
 
 use crate::compare::{Difference, Expected, Made, short};
 use crate::trace::Turn;
@@ -10,18 +10,17 @@ use crate::trace::Turn;
 const SHOWN: usize = 20;
 
 /// A call as it was made, and which expected one it is.
-fn call(made: &Made, written: &Call, paired: Option<usize>) -> Value {
-    let mut shown = json!({
-        "name": made.name,
-        "arguments": short(&made.arguments),
-        "form": written.form.as_str(),
-        "span": [written.span.start, written.span.end],
-        "expected": paired,
-    });
+fn call(made: &Made, paired: Option<usize>) -> Value {
+    // Written out, because `json!` would copy what it is given, and every call passes here.
+    let mut shown = Map::new();
+    shown.insert("name".to_owned(), Value::String(made.name.clone()));
+    shown.insert("arguments".to_owned(), Value::String(short(&made.arguments)));
+    shown.insert("span".to_owned(), Value::Array(vec![made.span.start.into(), made.span.end.into()]));
+    shown.insert("expected".to_owned(), paired.into());
     if let Some(unsound) = &made.unsound {
-        shown["problem"] = unsound.told();
+        shown.insert("problem".to_owned(), unsound.told());
     }
-    shown
+    Value::Object(shown)
 }
 
 /// An attempt that is no call: where it stands, where and why it breaks.
@@ -34,18 +33,15 @@ pub(crate) fn malformed(attempt: &Malformed) -> Value {
     })
 }
 
+/// An expected call that was not made, and how the nearest call differs.
+pub(crate) type Missing<'a> = (usize, Option<(usize, Difference<'a>)>);
+
 /// One turn: its calls, its failed attempts, what is missing and how the nearest call differs.
-pub(crate) fn turn(
-    turn: &Turn,
-    expected: &[Expected],
-    pairs: &[Option<usize>],
-    missing: &[(usize, Option<(usize, Difference)>)],
-) -> Value {
-    let calls = turn.calls.iter().zip(&turn.written).enumerate().take(SHOWN);
-    let calls: Vec<Value> = calls
-        .map(|(at, (made, written))| call(made, written, pairs.iter().position(|pair| *pair == Some(at))))
-        .collect();
-    let absent = |(at, nearest): &(usize, Option<(usize, Difference)>)| {
+pub(crate) fn turn(turn: &Turn, expected: &[Expected], pairs: &[Option<usize>], missing: &[Missing<'_>]) -> Value {
+    let calls = turn.calls.iter().enumerate().take(SHOWN);
+    let calls: Vec<Value> =
+        calls.map(|(at, made)| call(made, pairs.iter().position(|pair| *pair == Some(at)))).collect();
+    let absent = |(at, nearest): &Missing<'_>| {
         let expected = &expected[*at];
         let mut shown = json!({"expected": at, "name": expected.name});
         if let Some((call, difference)) = nearest {
@@ -54,14 +50,18 @@ pub(crate) fn turn(
         }
         shown
     };
-    let mut shown = json!({"calls": calls});
+    let mut shown = Map::new();
+    let mut forms: Vec<Value> = turn.calls.iter().map(|made| made.form.as_str().into()).collect();
+    forms.dedup();
+    shown.insert("calls".to_owned(), Value::Array(calls));
+    shown.insert("forms".to_owned(), Value::Array(forms));
     if !turn.malformed.is_empty() {
-        shown["malformed"] = turn.malformed.iter().take(SHOWN).map(malformed).collect();
+        shown.insert("malformed".to_owned(), turn.malformed.iter().take(SHOWN).map(malformed).collect());
     }
     if !missing.is_empty() {
-        shown["missing"] = missing.iter().take(SHOWN).map(absent).collect();
+        shown.insert("missing".to_owned(), missing.iter().take(SHOWN).map(absent).collect());
     }
-    shown
+    Value::Object(shown)
 }
 
 /// Where the state differs.

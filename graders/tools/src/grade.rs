@@ -23,6 +23,14 @@ pub(crate) struct PreparedTools {
     last: Option<Nested>,
 }
 
+/// The calls of a turn beside the expected ones.
+struct Paired<'a> {
+    pairs: Pairs,
+    /// A row for each expected call, with a column for each call.
+    differences: Vec<Option<Difference<'a>>>,
+    score: f64,
+}
+
 /// How one turn went.
 struct Judged {
     score: f64,
@@ -40,7 +48,7 @@ impl PreparedTools {
         Terms { tools: &self.task.tools, strings: self.task.strings, tolerance: self.task.tolerance }
     }
 
-    fn compare(&self, expected: &Expected, made: &Made) -> Result<(), Difference> {
+    fn compare<'a>(&self, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
         match self.task.mode {
             Mode::Bfcl => bfcl::compare(&self.task.tools, expected, made),
             _ => self.terms().compare(expected, made),
@@ -53,7 +61,7 @@ impl PreparedTools {
             return self.by_toolrl(item);
         }
         let trace = Trace::read(item, &self.task);
-        let (judged, changes, refused) = match &self.task.state {
+        let (mut judged, changes, refused) = match &self.task.state {
             Some(_) => self.by_state(&trace),
             None => (self.by_calls(&trace), Vec::new(), trace.refused),
         };
@@ -68,7 +76,7 @@ impl PreparedTools {
         let reason = judged.iter().find_map(|turn| turn.reason);
         let mut grade = verdict_of(score, reason.unwrap_or(verdict::WRONG_CALL));
         let mut shown = std::mem::take(&mut grade.evidence);
-        let turns: Vec<Value> = judged.iter().map(|turn| turn.shown.clone()).collect();
+        let turns: Vec<Value> = judged.iter_mut().map(|turn| turn.shown.take()).collect();
         shown = shown.value("turns", turns);
         if !trace.void_messages.is_empty() {
             shown = shown.value("void_turns", trace.void_messages.clone());
@@ -98,8 +106,11 @@ impl PreparedTools {
         let expected = self.task.turns.as_deref().unwrap_or_default();
         if !self.task.by_turn {
             // One turn is expected, however often the user spoke: what counts is all that was done.
-            let whole = whole(trace);
-            return vec![self.judge(&whole, expected.first().map_or(&[][..], Vec::as_slice))];
+            let expected = expected.first().map_or(&[][..], Vec::as_slice);
+            return vec![match trace.turns.as_slice() {
+                [only] => self.judge(only, expected),
+                _ => self.judge(&whole(trace), expected),
+            }];
         }
         let nothing = Turn::default();
         let turns = 0..expected.len().max(trace.turns.len());
@@ -111,11 +122,13 @@ impl PreparedTools {
             .collect()
     }
 
-    fn judge(&self, turn: &Turn, expected: &[Expected]) -> Judged {
-        let mut work = 0;
+    /// Pairs the calls of a turn with the expected ones.
+    fn paired<'a>(&self, turn: &'a Turn, expected: &'a [Expected]) -> Paired<'a> {
+        let mut differences = Vec::with_capacity(expected.len() * turn.calls.len());
         let pairs = pairs(expected.len(), turn.calls.len(), self.task.order, |e, m| {
-            work += 1;
-            self.compare(&expected[e], &turn.calls[m]).is_ok()
+            let compared = self.compare(&expected[e], &turn.calls[m]);
+            differences.push(compared.err());
+            compared.is_ok()
         });
         let matched = pairs.iter().flatten().count() as f64;
         let (wanted, made) = (expected.len() as f64, (turn.calls.len() + turn.malformed.len()) as f64);
@@ -134,28 +147,27 @@ impl PreparedTools {
             Mode::Fraction => share,
             Mode::All | Mode::Bfcl | Mode::ToolRl => 0.0,
         };
-        let reason = (share < 1.0).then(|| blame(turn));
-        Judged { score, reason, shown: self.shown(turn, expected, &pairs, score), work }
+        Paired { pairs, differences, score }
     }
 
-    /// One turn for a person to read.
-    fn shown(&self, turn: &Turn, expected: &[Expected], pairs: &Pairs, score: f64) -> Value {
-        let free = |at: &usize| !pairs.contains(&Some(*at));
-        let missing: Vec<_> = pairs
-            .iter()
-            .enumerate()
-            .filter(|(_, pair)| pair.is_none())
-            .map(|(at, _)| {
-                let unpaired = (0..turn.calls.len()).filter(free).take(20);
-                let differs = unpaired.filter_map(|call| {
-                    self.compare(&expected[at], &turn.calls[call]).err().map(|difference| (call, difference))
-                });
-                (at, differs.max_by_key(|(call, difference)| (difference.nearness(), std::cmp::Reverse(*call))))
-            })
-            .collect();
-        let mut shown = evidence::turn(turn, expected, pairs, &missing);
-        shown["score"] = json!(score);
-        shown
+    fn judge(&self, turn: &Turn, expected: &[Expected]) -> Judged {
+        let Paired { pairs, differences, score } = self.paired(turn, expected);
+        Judged {
+            score,
+            reason: (score < 1.0).then(|| blame(turn)),
+            shown: shown(turn, expected, &pairs, &differences, score),
+            work: differences.len() as u64,
+        }
+    }
+
+    /// Whether the first turn is right; for tasks without a state.
+    pub(crate) fn agrees(&self, trace: &Trace) -> bool {
+        let expected = self.task.turns.iter().flatten().next().map_or(&[][..], Vec::as_slice);
+        trace.turns.first().is_some_and(|turn| self.paired(turn, expected).score >= 1.0)
+    }
+
+    pub(crate) fn read(&self, item: &Item) -> Trace {
+        Trace::read(item, &self.task)
     }
 
     /// Turn by turn, the state that is left, and the expected calls that only read. Also which calls changed something, and how
@@ -217,11 +229,13 @@ impl PreparedTools {
             Reads::Free => Vec::new(),
             Reads::Expected => wanted.iter().filter(|call| task.effects.only_reads(&call.name)).cloned().collect(),
         };
-        let mut work = 0;
+        let mut differences = Vec::with_capacity(reads.len() * turn.calls.len());
         let pairs = pairs(reads.len(), turn.calls.len(), Order::Any, |e, m| {
-            work += 1;
-            self.compare(&reads[e], &turn.calls[m]).is_ok() && !refused.iter().any(|(call, _)| *call == m)
+            let compared = self.compare(&reads[e], &turn.calls[m]);
+            differences.push(compared.err());
+            compared.is_ok() && !refused.iter().any(|(call, _)| *call == m)
         });
+        let work = differences.len() as u64;
         let matched = pairs.iter().flatten().count();
         let holds = state.is_none_or(|state| task.same(state, now, &self.terms()));
         let parts = reads.len() + usize::from(state.is_some());
@@ -234,7 +248,7 @@ impl PreparedTools {
             (true, false) => Some(verdict::WRONG_STATE),
             (true, true) => Some(verdict::WRONG_CALL),
         };
-        let mut shown = self.shown(turn, &reads, &pairs, score);
+        let mut shown = shown(turn, &reads, &pairs, &differences, score);
         if let Some(state) = state.filter(|_| !holds) {
             shown["state"] = evidence::state(&task.differences(state, now, &self.terms()));
         }
@@ -310,11 +324,32 @@ fn blame(turn: &Turn) -> Verdict {
     }
 }
 
+/// One turn for a person to read. `differences` has a row for each expected call, with a column for each call.
+fn shown(
+    turn: &Turn,
+    expected: &[Expected],
+    pairs: &Pairs,
+    differences: &[Option<Difference<'_>>],
+    score: f64,
+) -> Value {
+    let nearest = |at: usize| {
+        let row = differences.iter().skip(at * turn.calls.len()).take(turn.calls.len()).enumerate();
+        let unpaired = row.filter(|(call, _)| !pairs.contains(&Some(*call)));
+        let differs =
+            unpaired.take(20).filter_map(|(call, difference)| difference.map(|difference| (call, difference)));
+        differs.max_by_key(|(call, difference)| (difference.nearness(), std::cmp::Reverse(*call)))
+    };
+    let missing = pairs.iter().enumerate().filter(|(_, pair)| pair.is_none());
+    let missing: Vec<_> = missing.map(|(at, _)| (at, nearest(at))).collect();
+    let mut shown = evidence::turn(turn, expected, pairs, &missing);
+    shown["score"] = json!(score);
+    shown
+}
+
 /// All turns as one.
 fn whole(trace: &Trace) -> Turn {
     Turn {
         calls: trace.calls().cloned().collect(),
-        written: trace.turns.iter().flat_map(|turn| turn.written.iter().cloned()).collect(),
         malformed: trace.turns.iter().flat_map(|turn| turn.malformed.iter().cloned()).collect(),
         void: trace.turns.iter().any(|turn| turn.void),
     }

@@ -27,6 +27,7 @@
 //! ```
 
 mod bfcl;
+mod checker;
 mod compare;
 mod evidence;
 mod grade;
@@ -41,5 +42,6 @@ mod toolrl;
 mod trace;
 mod verdict;
 
+pub use checker::{Calls, Checker};
 pub use prepare::ToolsGrader;
 pub use spec::SPEC;

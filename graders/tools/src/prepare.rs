@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_core::grader::Unprepared;
 use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 use assay_documents::Json;
+use assay_documents::calls::Form;
 
 use crate::compare::{Expected, Made};
 use crate::grade::PreparedTools;
@@ -75,7 +76,7 @@ fn example(expected: &Expected, choice: usize) -> Made {
         value.map(|value| (argument.name.clone(), value.clone()))
     };
     let arguments = Json::Object(expected.arguments.iter().filter_map(value).collect());
-    Made { name: expected.name.clone(), arguments, unsound: None }
+    Made { name: expected.name.clone(), arguments, unsound: None, form: Form::Json, span: 0..0 }
 }
 
 /// The state after each turn as the expected calls leave it, or the one that the task gives; none for a task without a state.

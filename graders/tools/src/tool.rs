@@ -133,8 +133,10 @@ impl Tool {
 ///
 /// # Errors
 /// Why a positional argument has no name.
-pub(crate) fn arguments(call: &Call, tools: &Tools) -> Result<Vec<(String, Json)>, String> {
-    let tool = tools.get(&call.name);
+pub(crate) fn arguments(call: &mut Call, tool: Option<&Tool>) -> Result<Vec<(String, Json)>, String> {
+    if call.positional.is_empty() && !call.untyped {
+        return Ok(std::mem::take(&mut call.arguments));
+    }
     let mut arguments = Vec::with_capacity(call.positional.len() + call.arguments.len());
     if !call.positional.is_empty() {
         let Some(tool) = tool else {

@@ -2,7 +2,7 @@
 //!
 //! A turn is what stands between two messages of the user; a text is one turn of one message.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use assay_core::{Completion, Item, Message};
 use assay_documents::Json;
@@ -10,15 +10,13 @@ use assay_documents::calls::{self, Call, Malformed, Reading};
 use serde_json::Value;
 
 use crate::compare::{Made, Unsound};
-use crate::task::ToolsTask;
+use crate::task::{Mode, ToolsTask};
 use crate::tool;
 
 /// What the assistant did between two messages of the user.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) calls: Vec<Made>,
-    /// The same as they were written.
-    pub(crate) written: Vec<Call>,
     pub(crate) malformed: Vec<Malformed>,
     /// Messages of the assistant in it that have neither a call nor an answer.
     pub(crate) void: bool,
@@ -81,10 +79,7 @@ impl Trace {
             self.void_messages.push(message);
         }
         turn.malformed.extend(reading.malformed);
-        for call in reading.calls {
-            turn.calls.push(made(&call, task));
-            turn.written.push(call);
-        }
+        turn.calls.extend(reading.calls.into_iter().map(|call| made(call, task)));
     }
 
     /// All calls in order.
@@ -99,15 +94,16 @@ impl Trace {
 
     /// How many calls were made before, with nothing changed since; `changes` says which calls change something, where known.
     pub(crate) fn redundant(&self, changes: &[bool]) -> usize {
-        let mut since: HashSet<String> = HashSet::new();
+        let mut since: HashSet<(&str, String)> = HashSet::new();
+        let mut names: HashMap<&str, usize> = HashMap::new();
+        self.calls().for_each(|call| *names.entry(&call.name).or_default() += 1);
         let mut redundant = 0;
         for (at, call) in self.calls().enumerate() {
             if changes.get(at).copied().unwrap_or_default() {
                 since.clear();
-                continue;
+            } else if names[call.name.as_str()] > 1 {
+                redundant += usize::from(!since.insert((&call.name, call.arguments.canonical())));
             }
-            let name = Json::Text(call.name.clone());
-            redundant += usize::from(!since.insert(format!("{name}{}", call.arguments.canonical())));
         }
         redundant
     }
@@ -119,18 +115,20 @@ impl Turn {
     }
 }
 
-fn made(call: &Call, task: &ToolsTask) -> Made {
+fn made(mut call: Call, task: &ToolsTask) -> Made {
     let tool = task.tools.get(&call.name);
-    let (arguments, problem) = match tool::arguments(call, &task.tools) {
+    let (arguments, problem) = match tool::arguments(&mut call, tool) {
         Ok(arguments) => (Json::Object(arguments), None),
-        Err(reason) => (Json::Object(call.arguments.clone()), Some(Unsound::Arguments(reason))),
+        Err(reason) => (Json::Object(call.arguments), Some(Unsound::Arguments(reason))),
     };
     let unsound = problem.or_else(|| match tool {
+        // BFCL looks at schemas in its own way.
+        _ if task.mode == Mode::Bfcl => None,
         None if task.tools.are_given() => Some(Unsound::UnknownTool),
         None => None,
         Some(tool) => tool.violation(&arguments).map(Unsound::Schema),
     });
-    Made { name: call.name.clone(), arguments, unsound }
+    Made { name: call.name, arguments, unsound, form: call.form, span: call.span }
 }
 
 /// The server says that the message ended at the length limit.

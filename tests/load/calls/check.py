@@ -1,11 +1,13 @@
 """Checks calls with the AST checker of the package `bfcl-eval`, which must be installed for the interpreter that runs this
 (`pip install --no-deps bfcl-eval` is enough: what the checker imports for other languages and for models is left out here).
 
-Reads a JSON object from standard input: {"times": n, "sets": [{"category", "tools", "expected", "outputs": [{"valid", "calls"}]}]}.
-Prints the processor time of one output in seconds. Outputs are decoded before the clock starts.
+Reads a JSON object from standard input: {"times": n, "sets": [{"category", "tools", "expected", "outputs": [{"valid", "calls"}]}],
+"texts": [[text of each output]]}. Prints processor time of one output in seconds, twice: of checking what is decoded, and of decoding
+and checking its text, the calls found by a regular expression as BFCL's handlers of such models do.
 """
 
 import json
+import re
 import sys
 import time
 import types
@@ -26,17 +28,37 @@ from bfcl_eval.constants.enums import Language  # noqa: E402
 from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker  # noqa: E402
 
 
+BLOCK = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
+
+
+def decoded(text):
+    calls = (json.loads(block) for block in BLOCK.findall(text))
+    return [{call["name"]: call["arguments"]} for call in calls]
+
+
+def check(one, calls, valid):
+    checked = ast_checker(one["tools"], calls, one["expected"], Language.PYTHON, one["category"], "any")
+    assert checked["valid"] == valid, (calls, checked)
+
+
 def main():
     work = json.load(sys.stdin)
-    outputs = [(one, output) for one in work["sets"] for output in one["outputs"]]
+    outputs = [
+        (one, output["calls"], text, output["valid"])
+        for one, texts in zip(work["sets"], work["texts"])
+        for output, text in zip(one["outputs"], texts)
+    ]
+    count = work["times"] * len(outputs)
     begun = time.process_time()
     for _ in range(work["times"]):
-        for one, output in outputs:
-            checked = ast_checker(
-                one["tools"], output["calls"], one["expected"], Language.PYTHON, one["category"], "any"
-            )
-            assert checked["valid"] == output["valid"], (output, checked)
-    print((time.process_time() - begun) / (work["times"] * len(outputs)))
+        for one, calls, _, valid in outputs:
+            check(one, calls, valid)
+    checked = time.process_time() - begun
+    begun = time.process_time()
+    for _ in range(work["times"]):
+        for one, _, text, valid in outputs:
+            check(one, decoded(text), valid)
+    print(checked / count, (time.process_time() - begun) / count)
 
 
 main()

@@ -1,6 +1,6 @@
 //! `assay-calls`: calls of tools graded by this service beside the AST checker of the Berkeley Function Calling Leaderboard, in one run
-//! on one machine. There the calls are decoded before the clock starts; here they are read from text. Times are processor time, each
-//! side the best of rounds taken in turns.
+//! on one machine: calls that are decoded already are compared on both sides; and from their text, which is a grade with its evidence
+//! here, and decoding and checking there. Times are processor time, each side the best of rounds taken in turns.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use anyhow::{Context, bail, ensure};
 use assay_core::{GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Prepared, Task};
 use assay_tests::processes::cpu_of_this;
-use assay_tools::ToolsGrader;
+use assay_tools::{Calls, Checker, ToolsGrader};
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -45,13 +45,13 @@ struct Output {
 }
 
 impl Output {
-    fn item(&self) -> Item {
+    fn text(&self) -> String {
         let calls = self.calls.iter().flatten();
         let written = calls.map(|(name, arguments)| {
             let call = json!({"name": name, "arguments": arguments});
             format!("<tool_call>\n{call}\n</tool_call>")
         });
-        Item::text(&written.collect::<Vec<_>>().join("\n"))
+        written.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -60,57 +60,85 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let text = std::fs::read_to_string("tests/load/calls/cases.json").context("run in the root of the repository")?;
     let sets: Vec<Set> = serde_json::from_str(&text)?;
-    let work = json!({"times": arguments.times, "sets": serde_json::from_str::<Value>(&text)?}).to_string();
-    let tasks = sets.iter().map(task).collect::<anyhow::Result<Vec<_>>>()?;
-    let (mut python, mut prepared, mut anew) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let all: Value = serde_json::from_str(&text)?;
+    let texts: Vec<_> = sets.iter().map(|set| set.outputs.iter().map(Output::text).collect::<Vec<_>>()).collect();
+    let work = json!({"times": arguments.times, "sets": all, "texts": texts}).to_string();
+    let ready = ready(&sets)?;
+    let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        python = python.min(in_python(&arguments.python, &work)?);
-        prepared = prepared.min(graded(&sets, &tasks, arguments.times, false)?);
-        anew = anew.min(graded(&sets, &tasks, arguments.times, true)?);
+        best(&mut python, in_python(&arguments.python, &work)?);
+        best(&mut here, [compared(&ready, arguments.times)?, graded(&ready, arguments.times)?]);
     }
-    let outputs: usize = sets.iter().map(|set| set.outputs.len()).sum();
-    println!("{outputs} outputs of {} tasks: BFCL's checker {:.1} us an output", sets.len(), 1e6 * python);
-    for (what, here) in [("tasks prepared once", prepared), ("task prepared anew for each", anew)] {
-        println!("  here, {what}: {:.2} us, {:.1} x", 1e6 * here, python / here);
+    println!("{} outputs of {} tasks", ready.len(), sets.len());
+    for (what, python, here) in [("calls compared", python[0], here[0]), ("from text", python[1], here[1])] {
+        println!("  {what}: BFCL {:.1} us an output, here {:.2} us: {:.1} x", 1e6 * python, 1e6 * here, python / here);
     }
     Ok(())
 }
 
-fn task(set: &Set) -> anyhow::Result<Task> {
-    let task = json!({"type": "tools", "mode": "bfcl", "tools": set.tools, "expected": set.expected});
-    Ok(Task::from_json(&task.to_string())?)
+fn best(best: &mut [f64; 2], found: [f64; 2]) {
+    for (best, found) in best.iter_mut().zip(found) {
+        *best = best.min(found);
+    }
+}
+
+/// One output as this side sees it.
+struct Ready {
+    checker: Arc<Checker>,
+    prepared: Arc<dyn Prepared>,
+    calls: Calls,
+    item: Item,
+    valid: bool,
+}
+
+fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
+    let table = GraderTable::new(Vec::new());
+    let mut ready = Vec::new();
+    for set in sets {
+        let task = json!({"type": "tools", "mode": "bfcl", "tools": set.tools, "expected": set.expected});
+        let task = Task::from_json(&task.to_string())?;
+        let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table))?;
+        let checker = Arc::new(Checker::new(&task)?);
+        for output in &set.outputs {
+            let item = Item::text(&output.text());
+            let (checker, prepared) = (Arc::clone(&checker), Arc::clone(&prepared));
+            ready.push(Ready { calls: checker.read(&item), checker, prepared, item, valid: output.valid });
+        }
+    }
+    Ok(ready)
+}
+
+/// Processor time of an output whose calls are read already, in seconds.
+fn compared(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
+    let begun = cpu_of_this();
+    for _ in 0..times {
+        for output in ready {
+            ensure!(output.checker.agrees(black_box(&output.calls)) == output.valid, "the sides disagree");
+        }
+    }
+    Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * ready.len()) as f64)
 }
 
 /// Processor time of an output graded from its text, in seconds.
-fn graded(sets: &[Set], tasks: &[Task], times: usize, anew: bool) -> anyhow::Result<f64> {
-    let table = GraderTable::new(Vec::new());
-    let cx = PrepareContext::new(&table);
-    let prepare = |task: &Task| -> anyhow::Result<Arc<dyn Prepared>> { Ok(ToolsGrader.prepare(task, &cx)?) };
-    let mut ready = Vec::new();
-    for (set, task) in sets.iter().zip(tasks) {
-        let prepared = prepare(task)?;
-        ready.extend(set.outputs.iter().map(|output| (task, Arc::clone(&prepared), output.item(), output.valid)));
-    }
+fn graded(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
     let context = GradeContext::default();
     let begun = cpu_of_this();
     for _ in 0..times {
-        for (task, prepared, item, valid) in &ready {
-            let prepared = if anew { prepare(black_box(task))? } else { Arc::clone(prepared) };
-            let items = [black_box(item)];
-            let mut grade = prepared.grade(&items, &context);
+        for output in ready {
+            let items = [black_box(&output.item)];
+            let mut grade = output.prepared.grade(&items, &context);
             let Poll::Ready(outcomes) = grade.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) else {
                 bail!("a grader of the `cpu` lane never waits");
             };
-            let right =
-                matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
+            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == output.valid);
             ensure!(right, "the sides disagree: {outcomes:?}");
         }
     }
     Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * ready.len()) as f64)
 }
 
-/// Processor time of an output in Python, in seconds.
-fn in_python(python: &str, work: &str) -> anyhow::Result<f64> {
+/// Processor times of an output in Python, in seconds: checked, and decoded and checked.
+fn in_python(python: &str, work: &str) -> anyhow::Result<[f64; 2]> {
     let mut child = Command::new(python)
         .arg("tests/load/calls/check.py")
         .stdin(Stdio::piped())
@@ -126,5 +154,8 @@ fn in_python(python: &str, work: &str) -> anyhow::Result<f64> {
         ended.success(),
         "`{python}` ended with {ended}; `pip install --no-deps bfcl-eval` for it, or name another by `--python`"
     );
-    String::from_utf8(output.stdout)?.trim().parse().context("a number of seconds")
+    let text = String::from_utf8(output.stdout)?;
+    let times: Vec<f64> =
+        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().context("two numbers of seconds")?;
+    times.try_into().map_err(|_| anyhow::anyhow!("two numbers of seconds, not `{text}`"))
 }

@@ -35,6 +35,12 @@ impl fmt::Display for Json {
 }
 
 fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        f.write_str("\"")?;
+        f.write_str(text)?;
+        return f.write_str("\"");
+    }
     f.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
 }
 

@@ -2,7 +2,10 @@
 
 mod strings;
 
+use std::ops::Range;
+
 use assay_documents::Json;
+use assay_documents::calls::Form;
 use assay_documents::json::number;
 use assay_documents::schema::Violation;
 use serde_json::{Value, json};
@@ -41,6 +44,9 @@ pub(crate) struct Made {
     pub(crate) arguments: Json,
     /// Why the call as such is none of its tool's, whatever is expected.
     pub(crate) unsound: Option<Unsound>,
+    /// How it was written, and where.
+    pub(crate) form: Form,
+    pub(crate) span: Range<usize>,
 }
 
 /// What is wrong with a call as such.
@@ -55,15 +61,15 @@ pub(crate) enum Unsound {
 }
 
 /// How a call differs from an expected one.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Difference {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Difference<'a> {
     Name,
     Unsound,
-    Missing(String),
-    Unexpected(String),
-    Value(String),
-    /// In the words of another system's checker.
-    Other(String),
+    Missing(&'a str),
+    Unexpected(&'a str),
+    Value(&'a str),
+    /// In the words of BFCL's checker, and the argument.
+    Bfcl(&'static str, Option<&'a str>),
 }
 
 /// How calls are compared, apart from those of other systems' modes.
@@ -81,7 +87,7 @@ impl Terms<'_> {
     ///
     /// # Errors
     /// The first difference.
-    pub(crate) fn compare(&self, expected: &Expected, made: &Made) -> Result<(), Difference> {
+    pub(crate) fn compare<'a>(&self, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
         if expected.name != made.name {
             return Err(Difference::Name);
         }
@@ -94,15 +100,15 @@ impl Terms<'_> {
             let accepts = |value: &Json| argument.accepted.iter().any(|accepted| self.same(accepted, value));
             match made.arguments.get(&argument.name) {
                 Some(value) if accepts(value) => {}
-                Some(_) => return Err(Difference::Value(argument.name.clone())),
+                Some(_) => return Err(Difference::Value(&argument.name)),
                 None if argument.optional || default_of(&argument.name).is_some_and(accepts) => {}
-                None => return Err(Difference::Missing(argument.name.clone())),
+                None => return Err(Difference::Missing(&argument.name)),
             }
         }
         for (name, value) in made.arguments.members() {
             let is_expected = expected.arguments.iter().any(|argument| argument.name == *name);
             if !is_expected && !default_of(name).is_some_and(|default| self.same(default, value)) {
-                return Err(Difference::Unexpected(name.clone()));
+                return Err(Difference::Unexpected(name));
             }
         }
         Ok(())
@@ -123,9 +129,9 @@ impl Terms<'_> {
     }
 }
 
-impl Difference {
+impl Difference<'_> {
     /// As evidence tells it, with the value that was made and those that are accepted.
-    pub(crate) fn told(&self, expected: &Expected, made: &Made) -> Value {
+    pub(crate) fn told(self, expected: &Expected, made: &Made) -> Value {
         let accepted = |name: &str| {
             let argument = expected.arguments.iter().find(|argument| argument.name == name);
             let shown = argument.map(|argument| argument.accepted.iter().take(5).map(short).collect::<Vec<_>>());
@@ -140,15 +146,15 @@ impl Difference {
             Self::Value(name) => {
                 json!({"kind": "wrong_value", "argument": name, "got": got(name), "accepted": accepted(name)})
             }
-            Self::Other(words) => json!({"kind": words}),
+            Self::Bfcl(word, argument) => json!({"kind": word, "argument": argument}),
         }
     }
 
     /// How near the call is: the higher, the more it has in common.
-    pub(crate) fn nearness(&self) -> u8 {
+    pub(crate) fn nearness(self) -> u8 {
         match self {
             Self::Name => 0,
-            Self::Unsound | Self::Other(_) => 1,
+            Self::Unsound | Self::Bfcl(..) => 1,
             Self::Missing(_) | Self::Unexpected(_) => 2,
             Self::Value(_) => 3,
         }
@@ -172,7 +178,7 @@ impl Unsound {
 pub(crate) fn short(value: &Json) -> String {
     const LONGEST: usize = 200;
     let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(LONGEST).filter(|_| text.len() > LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
