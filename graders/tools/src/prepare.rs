@@ -7,7 +7,7 @@ use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Sp
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
-use crate::compare::{Expected, Made};
+use crate::compare::{Expected, Made, Terms};
 use crate::grade::PreparedTools;
 use crate::spec::SPEC;
 use crate::state::Running;
@@ -82,9 +82,6 @@ fn example(expected: &Expected, choice: usize) -> Made {
 /// The state after each turn as the expected calls leave it, or the one that the task gives; none for a task without a state.
 fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     let Some(state) = &task.state else { return Ok(Vec::new()) };
-    if let Some(expected) = &state.expected {
-        return Ok(vec![expected.clone()]);
-    }
     let mut running = Running::new(state, &task.tools);
     let (mut states, mut bytes) = (Vec::new(), 0);
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
@@ -92,6 +89,9 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
             running.call(&example(expected, 0)).map_err(|reason| {
                 format!("call {at} of turn {turn} is expected, but `{}` would refuse it: {reason}", expected.name)
             })?;
+        }
+        if state.expected.is_some() {
+            continue;
         }
         bytes += running.now.bytes();
         if bytes > STATES {
@@ -102,5 +102,12 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
         }
         states.push(running.now.clone());
     }
-    Ok(states)
+    let Some(expected) = &state.expected else { return Ok(states) };
+    let terms = Terms { tools: &task.tools, strings: task.strings, tolerance: task.tolerance };
+    if task.turns.is_some() && !state.same(expected, &running.now, &terms) {
+        let [place, wanted, got] =
+            state.differences(expected, &running.now, &terms).into_iter().next().unwrap_or_default();
+        return Err(format!("the expected calls leave {got} at `{place}`, and the expected state has {wanted} there"));
+    }
+    Ok(vec![expected.clone()])
 }

@@ -161,6 +161,13 @@ impl ToolsTask {
         if mode == Mode::ToolRl && by_turn {
             return Err(invalid("/turns", "ToolRL's reward is of one turn: give `expected`"));
         }
+        if mode == Mode::ToolRl && form.is_some() {
+            return Err(invalid("/form", "ToolRL reads one form alone: leave out `form`"));
+        }
+        let exact = |argument: &Argument| argument.accepted.len() == 1 && !argument.optional;
+        if mode == Mode::ToolRl && !turns.iter().flatten().flatten().flat_map(|call| &call.arguments).all(exact) {
+            return Err(invalid("/expected", "ToolRL knows one value of each argument: give `arguments` alone"));
+        }
         if matches!(mode, Mode::ToolRl | Mode::Bfcl) {
             let plain = body.matching == Match::Exact && body.order == Order::Any && body.strings == Strings::Exact;
             if !plain || body.float_tolerance > 0.0 {

@@ -92,6 +92,13 @@ impl Tool {
         )?;
         // Anthropic's word for it is `input_schema`.
         let parameters = definition.get("parameters").or_else(|| definition.get("input_schema"));
+        const BESIDE: &[&str] = &["type", "name", "description", "strict", "parameters", "input_schema"];
+        let unread = definition.members().iter().map(|(key, _)| key).find(|key| !BESIDE.contains(&key.as_str()));
+        if let (None, Some(unread)) = (parameters, unread) {
+            return Err(format!(
+                "`{name}` has no `parameters`, and `{unread}` is not read: a tool without any has `{{}}`"
+            ));
+        }
         let parameters = match parameters {
             None | Some(Json::Null) => Json::Object(Vec::new()),
             Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema.clone(),

@@ -22,11 +22,11 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
         && is_tool(name.trim())
         && arguments.trim_start().starts_with('{')
     {
-        named_line(scan, name);
+        named_lines(scan);
     }
 }
 
-/// A text that is one fenced block is what stands in the block.
+/// A text that is one fenced block of no form's own is what stands in the block.
 fn unwrap_fence(scan: &mut Scan<'_, '_>) {
     let text = scan.rest();
     let fences = fences(text);
@@ -34,6 +34,7 @@ fn unwrap_fence(scan: &mut Scan<'_, '_>) {
         && text[..opening.line.start].trim().is_empty()
         && text[closing.line.end..].trim().is_empty()
         && let [block] = blocks(&fences, text.len()).as_slice()
+        && ["", "json", "python"].contains(&block.info)
     {
         scan.narrow(block.inside.clone());
     }
@@ -78,20 +79,30 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// A tool's name on a line of its own, and JSON behind it (GLM 4).
-fn named_line(scan: &mut Scan<'_, '_>, name: &str) {
-    let start = scan.at;
-    scan.at += name.len();
+/// A tool's name on a line of its own, and JSON behind it (GLM 4); between several stands `<|assistant|>`.
+fn named_lines(scan: &mut Scan<'_, '_>) {
+    loop {
+        let start = scan.at;
+        let read = named_line(scan, start);
+        match read {
+            Err(broken) => {
+                scan.finish();
+                return scan.malformed(Form::Glm, start, broken);
+            }
+            Ok(()) if scan.take("<|assistant|>") => scan.skip_space(),
+            Ok(()) => return,
+        }
+    }
+}
+
+fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), Broken> {
+    let name = scan.take_until("\n").ok_or_else(|| Broken::new(start, "expected a tool's name on its line"))?.trim();
     scan.skip_space();
     let at = scan.at;
-    let read = scan.take_json().and_then(|value| json::arguments(value, at)).and_then(|arguments| {
-        if !scan.is_at_end() {
-            return Err(scan.broken("something stands behind the call"));
-        }
-        scan.call(Form::Glm, start, Bare { name: name.trim().to_owned(), arguments, ..Bare::default() })
-    });
-    if let Err(broken) = read {
-        scan.finish();
-        scan.malformed(Form::Glm, start, broken);
+    let arguments = json::arguments(scan.take_json()?, at)?;
+    let another = scan.rest().trim_start().starts_with("<|assistant|>");
+    if !another && !scan.is_at_end() {
+        return Err(scan.broken("something stands behind the call"));
     }
+    scan.call(Form::Glm, start, Bare { name: name.to_owned(), arguments, ..Bare::default() })
 }

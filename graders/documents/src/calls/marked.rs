@@ -195,13 +195,7 @@ fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken
         of(Form::Llama, json::values(scan, Form::Llama))?;
         return end_or_nothing(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"]);
     }
-    let mut reader = python::Reader::new(scan.rest());
-    let (_, mut call) = of(Form::Llama, reader.call().map_err(|broken| broken.within(scan.at)))?;
-    scan.at += reader.at();
-    if let Some(tool) = call.name.strip_suffix(".call") {
-        call.name = tool.to_owned();
-    }
-    of(Form::Llama, scan.call(Form::Llama, start, call))?;
+    python_calls(scan, Form::Llama, start)?;
     end_or_nothing(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"])
 }
 
@@ -251,21 +245,24 @@ fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)
 fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::MiniCpm;
     let fenced = scan.take("```python") || scan.take("```");
-    python_calls(scan, form)?;
+    python_calls(scan, form, scan.at)?;
     if fenced {
         end(scan, form, "```")?;
     }
     end(scan, form, "<|tool_call_end|>")
 }
 
-/// Calls in Python, noted with their own places.
-fn python_calls(scan: &mut Scan<'_, '_>, form: Form) -> Result<(), (Form, Broken)> {
+/// Calls in Python, noted with their own places, the first from `start` on. `f.call(…)` is how Llama calls `f`.
+fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(), (Form, Broken)> {
     let from = scan.at;
     let mut reader = python::Reader::new(scan.rest());
     let calls = of(form, reader.calls().map_err(|broken| broken.within(from)))?;
-    for (span, call) in calls {
+    for (at, (span, mut call)) in calls.into_iter().enumerate() {
+        if let Some(tool) = call.name.strip_suffix(".call").filter(|_| form == Form::Llama) {
+            call.name = tool.to_owned();
+        }
         scan.at = from + span.end;
-        of(form, scan.call(form, from + span.start, call))?;
+        of(form, scan.call(form, if at == 0 { start } else { from + span.start }, call))?;
     }
     scan.at = from + reader.at();
     Ok(())
@@ -330,7 +327,7 @@ fn fenced(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> 
     } else {
         // `print(f(a=1))` is how some were taught to write `f(a=1)`.
         let printed = scan.take("print(");
-        python_calls(scan, form)?;
+        python_calls(scan, form, scan.at)?;
         if printed {
             end(scan, form, ")")?;
         }

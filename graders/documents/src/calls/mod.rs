@@ -97,7 +97,21 @@ impl Reading {
 /// settles what is a call where nothing marks one.
 #[must_use]
 pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
-    let parts = visible(text, think_open);
+    let mut parts = visible(text, think_open);
+    if let Some(first) = parts.first_mut() {
+        first.start += header(&text[first.clone()]);
+    }
+    if let Some(last) = parts.last_mut() {
+        last.end = last.start + without_end(&text[last.clone()]).len();
+    }
+    // A text that is calls and nothing else may have the marks of other forms in its strings.
+    if let [only] = parts.as_slice() {
+        let mut bare = Reading::default();
+        bare::scan(&mut Scan::new(text, only.clone(), &mut bare), is_tool);
+        if !bare.calls.is_empty() && bare.malformed.is_empty() {
+            return bare;
+        }
+    }
     let mut reading = Reading::default();
     for part in &parts {
         let mut scan = Scan::new(text, part.clone(), &mut reading);
@@ -126,6 +140,26 @@ pub fn read_message(message: &Message, think_open: bool, is_tool: &dyn Fn(&str) 
     }
     reading.prose = reasoning::visible(&text, think_open);
     reading
+}
+
+/// What servers that hand texts over as they come leave at their end.
+const END_TOKENS: &[&str] =
+    &["</s>", "<eos>", "[EOS]", "<|end|>", "<|eot|>", "<|eom_id|>", "<|end_of_text|>", "<|observation|>", "<|user|>"];
+
+/// A text without tokens at its end that say that the turn is over.
+fn without_end(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some(rest) = END_TOKENS.iter().find_map(|token| text.strip_suffix(token)) {
+        text = rest.trim_end();
+    }
+    text
+}
+
+/// How long the header is that a text of Llama may begin with.
+fn header(text: &str) -> usize {
+    const HEADER: &str = "<|start_header_id|>assistant<|end_header_id|>";
+    let trimmed = text.trim_start();
+    if trimmed.starts_with(HEADER) { text.len() - trimmed.len() + HEADER.len() } else { 0 }
 }
 
 /// The parts of a text that count. Texts in channels (gpt-oss) say of each message whether it is reasoning.

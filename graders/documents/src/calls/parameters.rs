@@ -101,8 +101,8 @@ fn value_text(scan: &mut Scan<'_, '_>, open: &str, value_end: &str, close: &str)
     };
     scan.at += end + value_end.len();
     let value = &rest[..end];
-    let value = value.strip_prefix('\n').unwrap_or(value);
-    Ok(value.strip_suffix('\n').unwrap_or(value).to_owned())
+    let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
+    Ok(value.strip_suffix("\r\n").or(value.strip_suffix('\n')).unwrap_or(value).to_owned())
 }
 
 /// The value a text without a type stands for, by the JSON Schema of its place: the text itself where that allows a string, else a

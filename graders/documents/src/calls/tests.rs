@@ -79,7 +79,7 @@ fn every_form_is_read() {
         ("gemma", format!("```tool_call\n{call}\n```")),
         ("pythonic", "[weather(city='Paris')]".to_owned()),
         ("pythonic", "weather(city='Paris')".to_owned()),
-        ("json", call.clone()),
+        ("json", call),
         ("json", format!("```json\n[{with_parameters}]\n```")),
         ("json", format!(r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#, paris.replace('"', "\\\""))),
     ] {
@@ -95,6 +95,8 @@ fn several_calls_keep_their_order() {
     assert_eq!(told(&format!("<tool_call>\n{a}\n</tool_call>\n<tool_call>\n{b}\n</tool_call>")), both("hermes"));
     assert_eq!(told(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")), both("hermes"));
     assert_eq!(told(&format!("<|python_tag|>{a}; {b}")), both("llama"));
+    assert_eq!(told("<|python_tag|>a.call(); b.call(x=[1, 2.0])"), both("llama"));
+    assert_eq!(told("stop\n{}<|assistant|>\nweather\n{}"), ["glm: stop {}", "glm: weather {}"]);
     assert_eq!(told(&format!("{a};{b}")), both("json"));
     assert_eq!(told(&format!("{a}\n{b}")), both("json"));
     assert_eq!(told(&format!("[{a}, {b}]")), both("json"));
@@ -109,6 +111,43 @@ fn an_argument_may_hold_the_marks_of_its_form() {
     assert_eq!(told(text), [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]);
     let text = "<function=write>\n<parameter=text>\na </parameter> b\n</parameter>\n</function>";
     assert_eq!(told(text), [r#"qwen3_coder: write {"text":"a </parameter> b"}"#]);
+}
+
+#[test]
+fn tokens_that_end_a_turn_are_no_text() {
+    for token in [
+        "</s>",
+        "<|end|>",
+        "<|eom_id|>",
+        "<|end_of_text|>",
+        "<|observation|>",
+        "<|im_end|>",
+        "<｜end▁of▁sentence｜>",
+        " <|eot_id|>\n",
+    ] {
+        for text in [
+            "[stop()]",
+            r#"{"name":"stop","arguments":{}}"#,
+            "stop\n{}",
+            r#"<tool_call>[{"name":"stop","arguments":{}}]"#,
+            "<|python_tag|>stop.call()",
+            "[TOOL_CALLS]stop[ARGS]{}",
+            "<tool_call>{\"name\":\"stop\",\"arguments\":{}}</tool_call>",
+        ] {
+            assert_eq!(told(&format!("{text}{token}")).len(), 1, "{text}{token}");
+        }
+    }
+    let llama = r#"<|start_header_id|>assistant<|end_header_id|>{"name":"stop","parameters":{}}<|eot_id|>"#;
+    assert_eq!(told(llama), ["json: stop {}"]);
+}
+
+#[test]
+fn strings_of_calls_may_hold_marks_of_other_forms() {
+    assert_eq!(
+        told(r#"{"name":"stop","arguments":{"s":"</tool_call> [TOOL_CALLS]"}}"#),
+        [r#"json: stop {"s":"</tool_call> [TOOL_CALLS]"}"#]
+    );
+    assert_eq!(told("[stop(s='<tool_call>')]"), [r#"pythonic: stop {"s":"<tool_call>"}"#]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub use compare::{Leaf, leaves, same};
-pub use pointer::{Pointer, PointerError};
+pub use pointer::{Pointer, PointerError, index};
 pub use read::{Broken, MAX_DEPTH, Reader};
 pub(crate) use write::number_value;
 

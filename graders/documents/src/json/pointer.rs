@@ -83,7 +83,7 @@ impl Pointer {
 
 /// An index of an array: digits without zeros in front.
 #[must_use]
-pub(super) fn index(step: &str) -> Option<usize> {
+pub fn index(step: &str) -> Option<usize> {
     let canonical = step == "0" || !step.starts_with('0');
     (canonical && step.bytes().all(|byte| byte.is_ascii_digit())).then(|| step.parse().ok()).flatten()
 }

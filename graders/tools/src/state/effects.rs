@@ -10,6 +10,9 @@ use super::template::{Lookup, Path, Value};
 /// Most rules of a tool and operations of a rule.
 const MAX_RULES: usize = 64;
 
+/// Longest text a condition makes, in bytes.
+const LONGEST: usize = 1 << 20;
+
 /// Rules by tool.
 pub(crate) struct Effects {
     rules: BTreeMap<String, Vec<Rule>>,
@@ -37,6 +40,9 @@ enum Condition {
     NotGiven(String),
     Kind(Path, String),
 }
+
+/// Kinds of values.
+const KINDS: &[&str] = &["object", "array", "string", "number", "boolean", "null"];
 
 /// Where something is wrong, relative to the effects, and what.
 type Wrong = (String, String);
@@ -68,6 +74,11 @@ impl Effects {
 
     pub(super) fn knows(&self, tool: &str) -> bool {
         self.rules.contains_key(tool)
+    }
+
+    /// The tools it speaks of.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
+        self.rules.keys().map(String::as_str)
     }
 
     pub(super) fn of(&self, tool: &str) -> Option<&[Rule]> {
@@ -119,8 +130,10 @@ fn condition(json: &Json) -> Result<Condition, String> {
             Ok(Condition::Equal(Value::read(&pair[0])?, Value::read(&pair[1])?))
         }
         ("kind", Json::Array(pair)) => match pair.as_slice() {
-            [Json::Text(path), Json::Text(kind)] => Ok(Condition::Kind(Path::read(path)?, kind.clone())),
-            _ => Err(SHAPE.to_owned()),
+            [Json::Text(path), Json::Text(kind)] if KINDS.contains(&kind.as_str()) => {
+                Ok(Condition::Kind(Path::read(path)?, kind.clone()))
+            }
+            _ => Err(format!("`kind` has a path and one of {}", KINDS.join(", "))),
         },
         _ => Err(SHAPE.to_owned()),
     }
@@ -135,7 +148,7 @@ impl Condition {
             Self::Absent(path) => there(path).is_none(),
             Self::Given(name) => argument(name).is_some(),
             Self::NotGiven(name) => argument(name).is_none(),
-            Self::Equal(a, b) => match (a.value(state, argument), b.value(state, argument)) {
+            Self::Equal(a, b) => match (a.value(state, argument, LONGEST), b.value(state, argument, LONGEST)) {
                 (Ok(a), Ok(b)) => assay_documents::json::same(&a, &b, 0.0),
                 _ => false,
             },

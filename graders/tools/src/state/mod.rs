@@ -41,8 +41,18 @@ impl StateTask {
             let message = format!("say what `{name}` changes; an empty array says that it only reads");
             return Err(invalid("/state/effects", message));
         }
+        if let Some(name) = effects.tools().find(|name| tools.are_given() && tools.get(name).is_none()) {
+            return Err(invalid("/state/effects", format!("`{name}` is none of the task's `tools`")));
+        }
         let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
-            Pointer::read(text).map_err(|error| invalid(&format!("/state/ignore/{at}"), error.to_string()))
+            let place = format!("/state/ignore/{at}");
+            if text.is_empty() {
+                return Err(invalid(
+                    &place,
+                    "an empty pointer is the whole state: nothing would be compared".to_owned(),
+                ));
+            }
+            Pointer::read(text).map_err(|error| invalid(&place, error.to_string()))
         });
         let ignore = ignored.collect::<Result<_, _>>()?;
         Ok(Self {
@@ -56,6 +66,9 @@ impl StateTask {
 
     /// Whether two states are the same but for what is ignored.
     pub(crate) fn same(&self, a: &Json, b: &Json, terms: &Terms<'_>) -> bool {
+        if self.ignore.is_empty() {
+            return terms.same(a, b);
+        }
         terms.same(&self.kept(a), &self.kept(b))
     }
 
@@ -128,6 +141,9 @@ impl<'a> Running<'a> {
         let tool = self.tools.get(&made.name);
         let argument = |name: &str| made.arguments.get(name).or_else(|| tool?.default_of(name)).cloned();
         let Some(rule) = effects::chosen(rules, &self.now, &argument)? else { return Ok(false) };
+        if self.room == 0 && rule.changes() {
+            return Err(patch::FULL.to_owned());
+        }
         let mut undo = Vec::new();
         for operation in &rule.patch {
             self.work += 1;

@@ -1,7 +1,7 @@
 //! Operations on a state: those of JSON Patch (RFC 6902), and `increase` and `decrease` of numbers.
 
 use assay_documents::Json;
-use assay_documents::json::Pointer;
+use assay_documents::json::{Pointer, index};
 
 use super::amount;
 use super::template::{Lookup, Path, Value};
@@ -61,6 +61,8 @@ pub(super) enum Undo {
     Put(Pointer, Json),
     /// This stood here, and something else does now.
     Set(Pointer, Json),
+    /// What stands at the first stood at the second.
+    Back(Pointer, Pointer),
 }
 
 impl Undo {
@@ -73,6 +75,11 @@ impl Undo {
             Self::Set(place, value) => {
                 if let Some(there) = place.find_mut(state) {
                     *there = value;
+                }
+            }
+            Self::Back(place, from) => {
+                if let Ok(value) = remove(state, &place) {
+                    drop(add(state, &from, value));
                 }
             }
         }
@@ -89,7 +96,7 @@ pub(super) fn apply(
 ) -> Result<(), String> {
     match operation {
         Operation::Add(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument)?);
+            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
             take(room, &value)?;
             undo.push(add(state, &place, value)?);
         }
@@ -99,18 +106,20 @@ pub(super) fn apply(
             undo.push(Undo::Put(place, value));
         }
         Operation::Replace(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument)?);
+            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
             take(room, &value)?;
             set(state, place, value, undo)?;
         }
         Operation::Move(from, path) => {
             let (from, place) = (from.place(state, argument)?, path.place(state, argument)?);
+            if place.steps().is_empty() {
+                return Err("nothing can be moved over the whole state".to_owned());
+            }
             if from != place && from.holds(&place) {
                 return Err(format!("`{from}` cannot be moved into itself"));
             }
             let value = remove(state, &from)?;
-            undo.push(Undo::Put(from, value.clone()));
-            undo.push(add(state, &place, value)?);
+            move_to(state, value, from, &place, undo)?;
         }
         Operation::Copy(from, path) => {
             let (from, place) = (from.place(state, argument)?, path.place(state, argument)?);
@@ -119,13 +128,13 @@ pub(super) fn apply(
             undo.push(add(state, &place, value)?);
         }
         Operation::Test(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument)?);
+            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
             if !place.find(state).is_some_and(|there| assay_documents::json::same(there, &value, 0.0)) {
                 return Err(format!("what stands at `{place}` is not what it has to be"));
             }
         }
         Operation::Increase(path, by, down) => {
-            let (place, by) = (path.place(state, argument)?, by.value(state, argument)?);
+            let (place, by) = (path.place(state, argument)?, by.value(state, argument, *room)?);
             let there = place.find(state).ok_or_else(|| nothing(&place))?;
             let (Json::Number(amount), Json::Number(by)) = (there, &by) else {
                 return Err(format!("only a number can be changed by a number, at `{place}`"));
@@ -138,6 +147,34 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// Puts what was taken from `from` at a place, or back where there is no such place.
+fn move_to(state: &mut Json, value: Json, from: Pointer, place: &Pointer, undo: &mut Vec<Undo>) -> Result<(), String> {
+    if !has_room_for(state, place) {
+        drop(add(state, &from, value));
+        return Err(nothing(place));
+    }
+    match add(state, place, value)? {
+        Undo::Take(place) => undo.push(Undo::Back(place, from)),
+        // Something else stood there: it comes back once what was moved is back.
+        Undo::Set(place, before) => {
+            undo.push(Undo::Put(place.clone(), before));
+            undo.push(Undo::Back(place, from));
+        }
+        other => undo.push(other),
+    }
+    Ok(())
+}
+
+/// Whether something can be put at a place.
+fn has_room_for(state: &Json, place: &Pointer) -> bool {
+    let Some((parent, last)) = place.split_last() else { return true };
+    match parent.find(state) {
+        Some(Json::Object(_)) => true,
+        Some(Json::Array(elements)) => last == "-" || index(last).is_some_and(|at| at <= elements.len()),
+        _ => false,
+    }
+}
+
 fn set(state: &mut Json, place: Pointer, value: Json, undo: &mut Vec<Undo>) -> Result<(), String> {
     let there = place.find_mut(state).ok_or_else(|| nothing(&place))?;
     let before = std::mem::replace(there, value);
@@ -145,9 +182,16 @@ fn set(state: &mut Json, place: Pointer, value: Json, undo: &mut Vec<Undo>) -> R
     Ok(())
 }
 
+/// Why nothing more can be added.
+pub(super) const FULL: &str = "the calls have added too much to the state";
+
 fn take(room: &mut usize, value: &Json) -> Result<(), String> {
-    *room = room.checked_sub(value.bytes()).ok_or("the calls have added too much to the state")?;
-    Ok(())
+    match room.checked_sub(value.bytes()) {
+        Some(left) => *room = left,
+        // Nothing is added any more: what is refused has been made as well, and may not be made a thousand times.
+        None => *room = 0,
+    }
+    if *room == 0 { Err(FULL.to_owned()) } else { Ok(()) }
 }
 
 fn nothing(place: &Pointer) -> String {
@@ -168,7 +212,7 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
             }
         }),
         Some(Json::Array(elements)) => {
-            let at = if last == "-" { Some(elements.len()) } else { last.parse().ok() };
+            let at = if last == "-" { Some(elements.len()) } else { index(last) };
             let at = at.filter(|at| *at <= elements.len()).ok_or_else(|| nothing(place))?;
             elements.insert(at, value);
             let steps = parent.steps().iter().cloned().chain([at.to_string()]);
@@ -187,7 +231,7 @@ pub(super) fn remove(state: &mut Json, place: &Pointer) -> Result<Json, String> 
             at.map(|at| members.remove(at).1)
         }
         Some(Json::Array(elements)) => {
-            let at = last.parse::<usize>().ok().filter(|at| *at < elements.len());
+            let at = index(last).filter(|at| *at < elements.len());
             at.map(|at| elements.remove(at))
         }
         _ => None,

@@ -4,7 +4,10 @@
 //! `{/users/{id}/name}`; `{*/cwd}` in a path is a path that stands there. `{{` and `}}` are braces.
 
 use assay_documents::Json;
-use assay_documents::json::Pointer;
+use assay_documents::json::{MAX_DEPTH, Pointer};
+
+/// Longest path and longest step of one, in bytes.
+const LONGEST: usize = 4_096;
 
 /// Looks arguments up.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<Json> + 'a;
@@ -57,7 +60,10 @@ impl Template {
             let inside = &rest[at + 1..at + end];
             parts.push(match inside.strip_prefix('*') {
                 Some(path) => Part::StatePath(Path::read(path)?),
-                None if inside.is_empty() || inside.starts_with('/') => Part::State(Path::read(inside)?),
+                None if inside.is_empty() => {
+                    return Err(format!("`{{}}` in `{text}` names nothing: an argument or a path"));
+                }
+                None if inside.starts_with('/') => Part::State(Path::read(inside)?),
                 None => Part::Argument(inside.to_owned()),
             });
             rest = &rest[at + end + 1..];
@@ -69,14 +75,17 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Its value: that of its only place with its type, else a text.
-    fn value(&self, state: &Json, argument: &Lookup<'_>) -> Result<Json, String> {
+    /// Its value: that of its only place with its type, else a text of at most `most` bytes.
+    fn value(&self, state: &Json, argument: &Lookup<'_>, most: usize) -> Result<Json, String> {
         match self.0.as_slice() {
             [only] => only.value(state, argument),
             parts => {
                 let mut text = String::new();
                 for part in parts {
                     text.push_str(&plain(&part.value(state, argument)?)?);
+                    if text.len() > most {
+                        return Err("a text of the effect grows too long".to_owned());
+                    }
                 }
                 Ok(Json::Text(text))
             }
@@ -127,6 +136,10 @@ impl Path {
         if !(text.is_empty() || text.starts_with('/') || text.starts_with("{*")) {
             return Err(format!("the path `{text}` begins with `/` or `{{*/…}}`, or is empty"));
         }
+        let is_escape = |at: usize| matches!(text.as_bytes().get(at + 1), Some(b'0' | b'1'));
+        if !text.match_indices('~').all(|(at, _)| is_escape(at)) {
+            return Err(format!("`~` in the path `{text}` stands before 0 or 1"));
+        }
         Template::read(text).map(Self)
     }
 
@@ -150,11 +163,17 @@ impl Path {
                     let Json::Text(path) = part.value(state, argument)? else {
                         return Err("what stands there is no path".to_owned());
                     };
+                    if path.len() > LONGEST {
+                        return Err("a path grows too long".to_owned());
+                    }
                     let pointer = Pointer::read(&path).map_err(|error| error.to_string())?;
                     steps.extend(pointer.steps().iter().map(|step| (step.clone(), false)));
                 }
                 Part::Argument(_) | Part::State(_) => {
                     let text = plain(&part.value(state, argument)?)?;
+                    if text.len() > LONGEST {
+                        return Err("a step of a path is too long".to_owned());
+                    }
                     match steps.last_mut() {
                         Some((step, written)) => {
                             step.push_str(&text);
@@ -164,6 +183,9 @@ impl Path {
                     }
                 }
             }
+        }
+        if steps.len() > MAX_DEPTH {
+            return Err("a path grows too long".to_owned());
         }
         let mut place: Vec<String> = Vec::with_capacity(steps.len());
         for (step, written) in steps {
@@ -188,6 +210,9 @@ impl Value {
             Json::Array(elements) => Self::Array(elements.iter().map(Self::read).collect::<Result<_, _>>()?),
             Json::Object(members) => match members.as_slice() {
                 [(key, Json::Text(path))] if key == "$path" => Self::Path(Path::read(path)?),
+                members if members.iter().any(|(key, _)| key == "$path") => {
+                    return Err("`$path` stands alone in its object, and is a text".to_owned());
+                }
                 members => {
                     let member = |(key, value): &(String, Json)| Self::read(value).map(|value| (key.clone(), value));
                     Self::Object(members.iter().map(member).collect::<Result<_, _>>()?)
@@ -197,17 +222,19 @@ impl Value {
         })
     }
 
-    pub(super) fn value(&self, state: &Json, argument: &Lookup<'_>) -> Result<Json, String> {
+    /// What it is now; a text that is made has at most `most` bytes.
+    pub(super) fn value(&self, state: &Json, argument: &Lookup<'_>, most: usize) -> Result<Json, String> {
         Ok(match self {
             Self::Plain(json) => json.clone(),
-            Self::Template(template) => template.value(state, argument)?,
+            Self::Template(template) => template.value(state, argument, most)?,
             Self::Path(path) => Json::Text(path.place(state, argument)?.to_string()),
-            Self::Array(elements) => {
-                Json::Array(elements.iter().map(|element| element.value(state, argument)).collect::<Result<_, _>>()?)
-            }
+            Self::Array(elements) => Json::Array(
+                elements.iter().map(|element| element.value(state, argument, most)).collect::<Result<_, _>>()?,
+            ),
             Self::Object(members) => {
-                let member =
-                    |(key, value): &(String, Self)| value.value(state, argument).map(|value| (key.clone(), value));
+                let member = |(key, value): &(String, Self)| {
+                    value.value(state, argument, most).map(|value| (key.clone(), value))
+                };
                 Json::Object(members.iter().map(member).collect::<Result<_, _>>()?)
             }
         })
@@ -237,7 +264,10 @@ mod tests {
     }
 
     fn value(json: &str) -> Result<String, String> {
-        Value::read(&Json::read(json).unwrap()).unwrap().value(&state(), &argument).map(|value| value.to_string())
+        Value::read(&Json::read(json).unwrap())
+            .unwrap()
+            .value(&state(), &argument, 1_000)
+            .map(|value| value.to_string())
     }
 
     #[test]
