@@ -1,7 +1,7 @@
 //! What a document that is not right is worth: levels, each counted only where the one before is above 0. Levels the task has no
 //! measure for are left out, and the weights of the others are shares of what is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use assay_documents::{Json, Schema};
 use serde::Deserialize;
@@ -96,8 +96,10 @@ impl Levels {
     /// nothing, and those that may be left out count only where they stand.
     fn properties_that_hold(&self, document: &Json) -> f64 {
         let (mut hold, mut all) = (0, 1);
+        let members: HashMap<&str, &Json> =
+            document.members().iter().map(|(key, value)| (key.as_str(), value)).collect();
         for (name, schema) in &self.properties {
-            match document.get(name) {
+            match members.get(name.as_str()) {
                 Some(value) => {
                     all += 1;
                     hold += usize::from(schema.holds(value));

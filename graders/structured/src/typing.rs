@@ -11,30 +11,30 @@ use crate::places::{Kinds, gathered};
 
 /// The document with the types its schema names, or, without a schema, those of what is expected.
 pub(crate) fn typed(document: Json, schema: Option<&Value>, expected: Option<&Json>) -> Json {
-    let mut types = Types { root: schema, places: Vec::new() };
-    let says = match (schema, expected) {
-        (Some(schema), _) => vec![Says::Schema(schema)],
-        (None, Some(expected)) => vec![Says::Value(expected)],
+    let mut types = Types { root: schema, places: vec![Place::default()] };
+    let top = match (schema, expected) {
+        (Some(schema), _) => types.place(vec![schema], Vec::new()),
+        (None, Some(expected)) => types.place(Vec::new(), vec![expected]),
         (None, None) => return document,
     };
-    let top = types.place(says);
     types.apply(document, top)
 }
 
-/// What has a say at a place.
-#[derive(Clone, Copy)]
-enum Says<'s> {
-    Schema(&'s Value),
-    Value(&'s Json),
-}
+/// The place of which nothing is said, as of all places in it.
+const ANYWHERE: usize = 0;
 
 /// One place of all documents: rows of a table share those of their cells.
+#[derive(Default)]
 struct Place<'s> {
-    says: Vec<Says<'s>>,
+    schemas: Vec<&'s Value>,
+    /// Values that are expected there, each in another element of an array.
+    values: Vec<&'s Json>,
     /// Empty where anything may stand.
     kinds: Kinds,
     members: HashMap<String, usize>,
     elements: Option<usize>,
+    /// What is expected of the members, by name, once it was asked for.
+    expected: Option<HashMap<&'s str, Vec<&'s Json>>>,
 }
 
 struct Types<'s> {
@@ -43,53 +43,56 @@ struct Types<'s> {
 }
 
 impl<'s> Types<'s> {
-    fn place(&mut self, says: Vec<Says<'s>>) -> usize {
-        let mut all = Vec::new();
-        for say in says {
-            match (say, self.root) {
-                (Says::Schema(schema), Some(root)) => all.extend(gathered(root, schema).into_iter().map(Says::Schema)),
-                (say, _) => all.push(say),
-            }
+    fn place(&mut self, says: Vec<&'s Value>, values: Vec<&'s Json>) -> usize {
+        let gathered = self.root.map(|root| says.into_iter().flat_map(|schema| gathered(root, schema)).collect());
+        let schemas: Vec<&Value> = gathered.unwrap_or_default();
+        if schemas.is_empty() && values.is_empty() {
+            return ANYWHERE;
         }
-        let kinds = all.iter().map(|say| match say {
-            Says::Schema(schema) => Kinds::named(schema),
-            Says::Value(value) => kind(value),
-        });
-        let kinds = kinds.fold(Kinds::default(), Kinds::and);
-        self.places.push(Place { says: all, kinds, members: HashMap::new(), elements: None });
+        let named = schemas.iter().map(|schema| Kinds::named(schema));
+        let kinds = named.chain(values.iter().map(|value| kind(value))).fold(Kinds::default(), Kinds::and);
+        self.places.push(Place { schemas, values, kinds, ..Place::default() });
         self.places.len() - 1
     }
 
-    fn member(&mut self, place: usize, name: &str) -> usize {
-        if let Some(known) = self.places[place].members.get(name) {
+    fn member(&mut self, at: usize, name: &str) -> usize {
+        if at == ANYWHERE {
+            return ANYWHERE;
+        }
+        let place = &mut self.places[at];
+        if let Some(known) = place.members.get(name) {
             return *known;
         }
-        let inside = self.places[place].says.iter().filter_map(|say| match say {
-            Says::Schema(schema) => {
-                let named = schema.get("properties").and_then(|properties| properties.get(name));
-                named.or_else(|| schema.get("additionalProperties")).map(Says::Schema)
+        let inside = |schema: &&'s Value| {
+            let named = schema.get("properties").and_then(|properties| properties.get(name));
+            named.or_else(|| schema.get("additionalProperties"))
+        };
+        let schemas = place.schemas.iter().filter_map(inside).collect();
+        let expected = place.expected.get_or_insert_with(|| {
+            let mut expected: HashMap<&str, Vec<&Json>> = HashMap::new();
+            for (key, value) in place.values.iter().flat_map(|value| value.members()) {
+                expected.entry(key).or_default().push(value);
             }
-            Says::Value(value) => value.get(name).map(Says::Value),
+            expected
         });
-        let inside = inside.collect();
-        let member = self.place(inside);
-        self.places[place].members.insert(name.to_owned(), member);
+        let values = expected.get(name).cloned().unwrap_or_default();
+        let member = self.place(schemas, values);
+        self.places[at].members.insert(name.to_owned(), member);
         member
     }
 
-    fn elements(&mut self, place: usize) -> usize {
-        if let Some(known) = self.places[place].elements {
+    fn elements(&mut self, at: usize) -> usize {
+        if at == ANYWHERE {
+            return ANYWHERE;
+        }
+        let place = &self.places[at];
+        if let Some(known) = place.elements {
             return known;
         }
-        let mut inside = Vec::new();
-        for say in &self.places[place].says {
-            match say {
-                Says::Schema(schema) => inside.extend(schema.get("items").map(Says::Schema)),
-                Says::Value(value) => inside.extend(value.elements().iter().map(Says::Value)),
-            }
-        }
-        let elements = self.place(inside);
-        self.places[place].elements = Some(elements);
+        let schemas = place.schemas.iter().filter_map(|schema| schema.get("items")).collect();
+        let values = place.values.iter().flat_map(|value| value.elements()).collect();
+        let elements = self.place(schemas, values);
+        self.places[at].elements = Some(elements);
         elements
     }
 

@@ -4,9 +4,10 @@
 //! then the text does not match.
 
 mod node;
+mod place;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use jsonschema::Draft;
 use jsonschema::{PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator, options_for};
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::json::Json;
 use node::Trees;
+use place::{Parts, is_plain};
 
 /// Steps a pattern with look-around or back references may take for one text.
 pub const BACKTRACKS: usize = 100_000;
@@ -34,6 +36,8 @@ pub struct Schema {
     source: Arc<Value>,
     dialect: Dialect,
     backtracking: bool,
+    /// Its parts, compiled when a document first breaks it; none are needed where it is plain.
+    parts: Option<Arc<OnceLock<Parts>>>,
 }
 
 /// One way in which a document breaks its schema.
@@ -65,7 +69,8 @@ impl Schema {
                     if place.is_empty() { String::new() } else { format!(" (at `{place}` in the schema)") }
                 )
             })?;
-        Ok(Self { whole, source: Arc::new(source), dialect, backtracking })
+        let parts = (!is_plain(&source)).then(Arc::default);
+        Ok(Self { whole, source: Arc::new(source), dialect, backtracking, parts })
     }
 
     /// The schemas of the properties it names at its top, by name, or those its top refers to within itself. None where it names
@@ -80,7 +85,8 @@ impl Schema {
         let part = |(name, source): (&String, &Value)| {
             let escaped = name.replace('~', "~0").replace('/', "~1");
             let whole = parts.get(&format!("#{place}/properties/{escaped}"))?.clone();
-            Some((name.clone(), Self { whole, source: Arc::new(source.clone()), ..self.clone() }))
+            let parts = (!is_plain(source)).then(Arc::default);
+            Some((name.clone(), Self { whole, source: Arc::new(source.clone()), parts, ..self.clone() }))
         };
         named.iter().filter_map(part).collect()
     }
@@ -110,11 +116,16 @@ impl Schema {
         self.whole.is_valid(document)
     }
 
-    /// The first way in which a document breaks it.
+    /// A way in which a document breaks it, at the innermost place that can be told.
     #[must_use]
     pub fn violation(&self, document: &Json) -> Option<Violation> {
         if self.holds(document) {
             return None;
+        }
+        if let Some(parts) = &self.parts {
+            let draft = self.whole.draft();
+            let parts = parts.get_or_init(|| Parts::new(&self.source, self.dialect, self.backtracking, draft));
+            return Some(parts.violation(&self.source, document));
         }
         let error = self.whole.validate(document).err()?;
         Some(Violation {
@@ -127,7 +138,8 @@ impl Schema {
     /// Bytes it keeps, roughly: what is compiled is some times larger than its source.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        4_096 + 8 * Json::from(&*self.source).bytes()
+        let times = if self.parts.is_some() { 64 } else { 8 };
+        4_096 + times * Json::from(&*self.source).bytes()
     }
 }
 
