@@ -83,6 +83,17 @@ impl Json {
         }
     }
 
+    /// How many values it has, itself counted.
+    #[must_use]
+    pub fn parts(&self) -> u64 {
+        let inside: u64 = match self {
+            Self::Array(elements) => elements.iter().map(Self::parts).sum(),
+            Self::Object(members) => members.iter().map(|(_, value)| value.parts()).sum(),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) => 0,
+        };
+        1 + inside
+    }
+
     /// Bytes it keeps, roughly.
     #[must_use]
     pub fn bytes(&self) -> usize {

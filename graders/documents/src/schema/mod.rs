@@ -5,6 +5,7 @@
 
 mod node;
 mod place;
+mod visits;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -110,16 +111,25 @@ impl Schema {
         &self.source
     }
 
-    /// Whether a document holds it.
+    /// Whether a document holds it; one for which that takes too many steps does not.
     #[must_use]
     pub fn holds(&self, document: &Json) -> bool {
-        self.whole.is_valid(document)
+        visits::within(visits::allowed(document), || self.whole.is_valid(document)).unwrap_or_default()
     }
 
     /// A way in which a document breaks it, at the innermost place that can be told.
     #[must_use]
     pub fn violation(&self, document: &Json) -> Option<Violation> {
-        if self.holds(document) {
+        let too_costly = Violation {
+            place: String::new(),
+            keyword: String::new(),
+            reason: "validation takes more steps than are allowed for a document of its size".to_owned(),
+        };
+        visits::within(visits::allowed(document), || self.violation_unbounded(document)).unwrap_or(Some(too_costly))
+    }
+
+    fn violation_unbounded(&self, document: &Json) -> Option<Violation> {
+        if self.whole.is_valid(document) {
             return None;
         }
         if let Some(parts) = &self.parts {
@@ -131,7 +141,7 @@ impl Schema {
         Some(Violation {
             place: error.instance_path().as_str().to_owned(),
             keyword: error.schema_path().as_str().to_owned(),
-            reason: error.masked().to_string(),
+            reason: short(&error.masked().to_string()),
         })
     }
 
@@ -159,6 +169,15 @@ fn options<'a>(
         options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS))
     } else {
         options.with_pattern_options(PatternOptions::regex())
+    }
+}
+
+/// A reason that a person reads: some list every name of a document.
+fn short(reason: &str) -> String {
+    const LONGEST: usize = 300;
+    match reason.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
     }
 }
 
@@ -259,5 +278,20 @@ mod tests {
         assert!(!holds(Some(Draft::Draft7), None));
         assert!(!holds(None, Some(true)));
         assert!(holds(Some(Draft::Draft7), Some(false)));
+    }
+
+    #[test]
+    fn a_schema_that_branches_into_itself_ends() {
+        let branches = schema(json!({
+            "$ref": "#/$defs/a",
+            "$defs": {"a": {"anyOf": [
+                {"type": "integer"},
+                {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}},
+            ]}},
+        }));
+        let deep = read(&format!("{}\"x\"{}", "[".repeat(60), "]".repeat(60)));
+        assert!(!branches.holds(&deep));
+        assert!(branches.violation(&deep).is_some());
+        assert!(branches.holds(&read("[[[1]]]")));
     }
 }

@@ -8,6 +8,7 @@ use jsonschema::json::{Array, Json as Representation, JsonNumber, Node, NodeIden
 use jsonschema::types::JsonType;
 use serde_json::{Number, Value};
 
+use super::visits::visit;
 use crate::json::{Json, number, number_value};
 
 /// The representation.
@@ -35,6 +36,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     type Number = Digits<'a>;
 
     fn as_object(&self) -> Option<Members<'a>> {
+        visit();
         match self {
             Json::Object(members) => Some(Members(members)),
             _ => None,
@@ -42,6 +44,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_array(&self) -> Option<Elements<'a>> {
+        visit();
         match self {
             Json::Array(elements) => Some(Elements(elements)),
             _ => None,
@@ -49,6 +52,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
+        visit();
         match self {
             Json::Text(text) => Some(Cow::Borrowed(text)),
             _ => None,
@@ -56,6 +60,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_number(&self) -> Option<Digits<'a>> {
+        visit();
         match self {
             Json::Number(text) => Some(Digits(text)),
             _ => None,
@@ -74,6 +79,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn json_type(&self) -> JsonType {
+        visit();
         match self {
             Json::Null => JsonType::Null,
             Json::Bool(_) => JsonType::Boolean,
@@ -85,6 +91,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
+        visit();
         same_value(self, expected)
     }
 
