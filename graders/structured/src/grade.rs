@@ -6,6 +6,7 @@ use assay_core::{Evidence, Grade, Item, Measure, Outcome, PureGrader, Score, Ver
 use assay_documents::schema::Violation;
 use assay_documents::{Broken, Json, Schema};
 
+use crate::call::{Handed, handed};
 use crate::compare::Expected;
 use crate::extract::{Found, extract, whole};
 use crate::formats::Format;
@@ -19,6 +20,8 @@ use crate::{evidence, verdict};
 pub(crate) struct PreparedStructured {
     pub(crate) format: Format,
     pub(crate) extract: Extract,
+    /// The tool whose call hands the document over.
+    pub(crate) tool: Option<String>,
     pub(crate) schema: Option<Schema>,
     pub(crate) expected: Option<Expected>,
     /// Where parts are scored.
@@ -27,6 +30,9 @@ pub(crate) struct PreparedStructured {
 
 impl PureGrader for PreparedStructured {
     fn grade_one(&self, item: &Item) -> Outcome {
+        if let Some(tool) = &self.tool {
+            return Outcome::Graded(self.grade_call(item, tool));
+        }
         let completion = item.completion.text();
         let visible = Source::visible(&completion, item.meta.think_open);
         let found = match self.extract {
@@ -59,6 +65,27 @@ impl PureGrader for PreparedStructured {
 }
 
 impl PreparedStructured {
+    /// The grade of a document that a call hands over.
+    fn grade_call(&self, item: &Item, tool: &str) -> Grade {
+        let span = |span: [usize; 2]| vec![span[0] as u64, span[1] as u64];
+        match handed(item, tool, self.schema.as_ref().map(Schema::source)) {
+            Handed::Nothing => Grade::new(Verdict::NO_ANSWER, Score::ZERO),
+            Handed::Malformed(broken, place) => {
+                let evidence = Evidence::new().text("extraction", "call").value("span", span(place));
+                let evidence = evidence.text("reason", &broken.reason).value("at", broken.at);
+                Grade::new(verdict::MALFORMED, Score::ZERO).with_evidence(evidence)
+            }
+            Handed::Document(document, place) => {
+                let text = document.to_string();
+                let evidence = Evidence::new().text("document", &text).value("span", span(place));
+                let mut grade = self.judge(document, evidence.text("extraction", "call").text("format", "json"));
+                grade.work = text.len() as u64;
+                grade.measures = measures(text.len(), text.len());
+                grade
+            }
+        }
+    }
+
     /// The first text that is well formed, else how the likeliest breaks.
     fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, Broken>)> {
         let mut first = None;

@@ -32,6 +32,7 @@
 //! { "type": "structured", "format": "json", "schema": { "type": "object", "required": ["name"] }, "expected": { "name": "Ada" } }
 //! ```
 
+mod call;
 mod compare;
 mod evidence;
 mod extract;

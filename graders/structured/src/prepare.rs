@@ -42,7 +42,8 @@ impl Grader for StructuredGrader {
         }
         let levels = task.weights.map(|weights| Levels::new(weights, schema.as_ref()));
         let expected = task.expected.map(|expected| Expected::new(expected, task.rule));
-        Ok(Arc::new(PreparedStructured { format: task.format, extract: task.extract, schema, expected, levels }))
+        let (format, extract, tool) = (task.format, task.extract, task.tool);
+        Ok(Arc::new(PreparedStructured { format, extract, tool, schema, expected, levels }))
     }
 }
 

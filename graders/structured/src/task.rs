@@ -30,6 +30,8 @@ struct Body {
     #[serde(default)]
     extract: Extract,
     #[serde(default)]
+    tool: Option<String>,
+    #[serde(default)]
     arrays: Arrays,
     #[serde(default)]
     float_tolerance: f64,
@@ -87,6 +89,8 @@ pub(crate) struct StructuredTask {
     /// Weights of the levels, where parts are scored.
     pub(crate) weights: Option<Weights>,
     pub(crate) extract: Extract,
+    /// The tool whose call hands the document over.
+    pub(crate) tool: Option<String>,
     pub(crate) rule: Rule,
 }
 
@@ -117,6 +121,10 @@ impl StructuredTask {
             let pointer = if level.is_empty() { "/weights".to_owned() } else { format!("/weights/{level}") };
             invalid(&pointer, &message)
         })?;
+        if body.tool.is_some() && (body.format != Format::Json || body.extract != Extract::Auto) {
+            let message = "arguments of a call are JSON and stand in the call: leave out `format` and `extract`";
+            return Err(invalid("/tool", message));
+        }
         let draft = body.draft.map(|draft| match draft {
             RawDraft::Four => Draft::Draft4,
             RawDraft::Six => Draft::Draft6,
@@ -131,6 +139,7 @@ impl StructuredTask {
             expected,
             weights: (body.mode == Mode::Partial).then_some(weights),
             extract: body.extract,
+            tool: body.tool,
             rule: Rule { unordered: body.arrays == Arrays::Unordered, tolerance: body.float_tolerance },
         })
     }
@@ -184,6 +193,7 @@ mod tests {
             (r#""mode":"partial","weights":{"parses":-1}"#, "/weights/parses"),
             (r#""mode":"partial","weights":{"parses":0}"#, "/weights"),
             (r#""mode":"partial","weights":{"keys":1}"#, "/weights/keys"),
+            (r#""tool":"f","format":"yaml""#, "/tool"),
             (r#""shema":{}"#, "/shema"),
         ] {
             let error = read(&format!(r#"{{"type":"structured",{fields}}}"#)).unwrap_err();

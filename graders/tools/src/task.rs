@@ -13,6 +13,9 @@ use crate::tool::Tools;
 /// Most calls expected of one turn.
 const MAX_EXPECTED: usize = 128;
 
+/// Most arguments of an expected call.
+const MAX_ARGUMENTS: usize = 1_000;
+
 /// Most turns of a task.
 const MAX_TURNS: usize = 64;
 
@@ -279,6 +282,9 @@ fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<
             invalid(&format!("{place}/optional"), format!("`{name}` has no accepted value in `any_of` or `arguments`"))
         };
         argument.ok_or_else(missing)?.optional = true;
+    }
+    if arguments.len() > MAX_ARGUMENTS {
+        return Err(invalid(place, format!("a call has at most {MAX_ARGUMENTS} arguments")));
     }
     if let Some(twice) =
         (1..arguments.len()).find(|at| arguments[..*at].iter().any(|before| before.name == arguments[*at].name))

@@ -142,13 +142,17 @@ impl<'a> Running<'a> {
         let argument = |name: &str| made.arguments.get(name).or_else(|| tool?.default_of(name)).cloned();
         let Some(rule) = effects::chosen(rules, &self.now, &argument)? else { return Ok(false) };
         if self.room == 0 && rule.changes() {
-            return Err(patch::FULL.to_owned());
+            return Err(template::FULL.to_owned());
         }
         let mut undo = Vec::new();
         for operation in &rule.patch {
             self.work += 1;
             if let Err(reason) = patch::apply(&mut self.now, operation, &argument, &mut self.room, &mut undo) {
                 undo.into_iter().rev().for_each(|change| change.undo(&mut self.now));
+                // What was refused was made as well, and may not be made a thousand times.
+                if reason == template::FULL {
+                    self.room = 0;
+                }
                 return Err(reason);
             }
         }

@@ -4,7 +4,7 @@ use assay_documents::Json;
 use assay_documents::json::{Pointer, index};
 
 use super::amount;
-use super::template::{Lookup, Path, Value};
+use super::template::{FULL, Lookup, Path, Value};
 
 /// One operation, with places.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,16 +182,9 @@ fn set(state: &mut Json, place: Pointer, value: Json, undo: &mut Vec<Undo>) -> R
     Ok(())
 }
 
-/// Why nothing more can be added.
-pub(super) const FULL: &str = "the calls have added too much to the state";
-
 fn take(room: &mut usize, value: &Json) -> Result<(), String> {
-    match room.checked_sub(value.bytes()) {
-        Some(left) => *room = left,
-        // Nothing is added any more: what is refused has been made as well, and may not be made a thousand times.
-        None => *room = 0,
-    }
-    if *room == 0 { Err(FULL.to_owned()) } else { Ok(()) }
+    *room = room.checked_sub(value.bytes()).ok_or(FULL)?;
+    Ok(())
 }
 
 fn nothing(place: &Pointer) -> String {

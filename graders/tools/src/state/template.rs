@@ -6,6 +6,9 @@
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
 
+/// Why nothing more can be added to a state.
+pub(super) const FULL: &str = "the calls have added too much to the state";
+
 /// Longest path and longest step of one, in bytes.
 const LONGEST: usize = 4_096;
 
@@ -84,7 +87,7 @@ impl Template {
                 for part in parts {
                     text.push_str(&plain(&part.value(state, argument)?)?);
                     if text.len() > most {
-                        return Err("a text of the effect grows too long".to_owned());
+                        return Err(FULL.to_owned());
                     }
                 }
                 Ok(Json::Text(text))
