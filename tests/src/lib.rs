@@ -1,5 +1,6 @@
 //! Owns the tests that meet the house as a user does, and what they share. No product code.
 
+pub mod beside;
 pub mod processes;
 pub mod rollouts;
 

@@ -2,14 +2,14 @@
 //! of rows), in one run on one machine. Every prediction is another text, so that nothing of one is kept for the next. Times are
 //! processor time: of this process and of its cells on one side, of the interpreter on the other.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use assay_core::{Item, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
+use assay_tests::beside;
 use assay_tests::processes::{cpu_of_children, cpu_of_this};
 use clap::Parser;
 use serde_json::json;
@@ -87,7 +87,8 @@ async fn compare(
     pairs: &[(&str, &str)],
     times: usize,
 ) -> anyhow::Result<()> {
-    let python = python(script, pairs, times)?;
+    let work = json!({"script": script, "pairs": pairs, "times": times});
+    let [python] = beside::in_python("python3", "tests/load/queries/sets.py", &work)?;
     // Tasks are prepared, and images reach the cells, before the clock starts.
     grade(engine, script, pairs, 8, "warm").await?;
     let before = (cpu_of_this(), cpu_of_children());
@@ -121,22 +122,4 @@ async fn grade(engine: &Engine, script: &str, pairs: &[(&str, &str)], times: usi
         ensure!(right, "not right: {:?}", result.outcome);
     }
     Ok(())
-}
-
-/// Processor time of a pair in Python, in seconds.
-fn python(script: &str, pairs: &[(&str, &str)], times: usize) -> anyhow::Result<f64> {
-    let program = Path::new("tests/load/queries/sets.py");
-    let mut child = Command::new("python3")
-        .arg(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("`python3` is what grading is compared with")?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(json!({"script": script, "pairs": pairs, "times": times}).to_string().as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    ensure!(output.status.success(), "`{}` ended with {}", program.display(), output.status);
-    let text = String::from_utf8(output.stdout)?;
-    text.trim().parse().context("a number of seconds")
 }

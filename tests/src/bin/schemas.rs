@@ -3,17 +3,14 @@
 //! here that includes finding the document and writing evidence. Times are processor time, each side the best of rounds taken in turns.
 
 use std::hint::black_box;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
 
-use anyhow::{Context, bail, ensure};
-use assay_core::{GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Prepared, Task};
+use anyhow::{Context, ensure};
+use assay_core::{Grader, GraderTable, Item, PrepareContext, Prepared, Task};
 use assay_documents::schema::Dialect;
 use assay_documents::{Json, Schema};
 use assay_structured::StructuredGrader;
+use assay_tests::beside;
 use assay_tests::processes::cpu_of_this;
 use clap::Parser;
 use serde::Deserialize;
@@ -97,8 +94,8 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
     let documents = ready(sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        best(&mut python, in_python(&arguments.python, sets, times)?);
-        best(&mut here, [validated(&documents, times * OFTENER)?, graded(&documents, times * OFTENER)?]);
+        beside::best(&mut python, in_python(&arguments.python, sets, times)?);
+        beside::best(&mut here, [validated(&documents, times * OFTENER)?, graded(&documents, times * OFTENER)?]);
     }
     let bytes: usize = documents.iter().map(|document| document.item.completion.bytes()).sum();
     println!("{what}: {} of {} bytes on average", documents.len(), bytes / documents.len());
@@ -107,12 +104,6 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
         println!("  {name}: python {:.1} us a document, here {:.2} us: {ratio:.1} x", 1e6 * python, 1e6 * here);
     }
     Ok(())
-}
-
-fn best(best: &mut [f64; 2], found: [f64; 2]) {
-    for (best, found) in best.iter_mut().zip(found) {
-        *best = best.min(found);
-    }
 }
 
 fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
@@ -150,46 +141,16 @@ fn validated(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
 
 /// Processor time of a document graded from its text, in seconds.
 fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
-    let context = GradeContext::default();
-    let begun = cpu_of_this();
-    for _ in 0..times {
-        for document in documents {
-            let items = [black_box(&document.item)];
-            let mut grade = document.prepared.grade(&items, &context);
-            let Poll::Ready(outcomes) = grade.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) else {
-                bail!("a grader of the Cpu lane never waits");
-            };
-            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == document.valid);
-            ensure!(right, "the sides disagree: {outcomes:?}");
-        }
-    }
-    Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * documents.len()) as f64)
+    let items: Vec<_> =
+        documents.iter().map(|document| (document.prepared.as_ref(), &document.item, document.valid)).collect();
+    beside::graded(&items, times)
 }
 
 /// Processor times of a document in Python, in seconds: validated, and read and validated.
 fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2]> {
-    let program = Path::new("tests/load/schemas/validate.py");
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
     let set =
         |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
     let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
-    let mut child = Command::new(python)
-        .arg(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("`{python}` is what validation is compared with"))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(work.to_string().as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    let ended = output.status;
-    ensure!(
-        ended.success(),
-        "`{python}` ended with {ended}; `pip install jsonschema` for it, or name another by `--python`"
-    );
-    let text = String::from_utf8(output.stdout)?;
-    let times: Vec<f64> =
-        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().context("two numbers of seconds")?;
-    times.try_into().map_err(|_| anyhow::anyhow!("two numbers of seconds, not `{text}`"))
+    beside::in_python(python, "tests/load/schemas/validate.py", &work)
 }

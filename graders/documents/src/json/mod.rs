@@ -8,7 +8,7 @@ mod write;
 
 pub use compare::{Leaf, leaves, same};
 pub use pointer::{Pointer, PointerError, index};
-pub use read::{Broken, MAX_DEPTH, Reader};
+pub use read::{Broken, MAX_DEPTH, Reader, repeats};
 pub(crate) use write::number_value;
 
 /// A JSON value. Numbers follow JSON's grammar; keys stand in the order they were written.

@@ -276,8 +276,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a key is among those that stand before it.
-fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
+/// Whether a key is among those of the members that stand before it; `seen` is begun empty and kept for one object.
+pub fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
     if members.len() < MANY {
         return members.iter().any(|(name, _)| name == key);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_documents::json::MAX_DEPTH;
+use assay_documents::json::{MAX_DEPTH, repeats};
 use assay_documents::{Broken, Json};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
@@ -11,9 +11,6 @@ use super::{MAX_PARTS, byte_of, decimal, numbers, short};
 
 /// Most bytes that anchors and aliases may copy.
 const MAX_COPIED: usize = 32 << 20;
-
-/// From how many members on keys are looked up instead of compared one by one.
-const MANY: usize = 16;
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Json, Broken> {
@@ -171,17 +168,6 @@ fn depth(tree: &Json) -> usize {
     let inside = tree.elements().iter().chain(tree.members().iter().map(|(_, value)| value)).map(depth).max();
     let is_collection = matches!(tree, Json::Array(_) | Json::Object(_));
     usize::from(is_collection) + inside.unwrap_or(0)
-}
-
-/// Whether a key is among those that stand before it.
-fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
-    if members.len() < MANY {
-        return members.iter().any(|(name, _)| name == key);
-    }
-    if members.len() == MANY {
-        seen.extend(members.iter().map(|(name, _)| name.clone()));
-    }
-    !seen.insert(key.to_owned())
 }
 
 /// Refuses a tag that does not say what a collection is anyway.
