@@ -57,6 +57,8 @@ fn every_line_has_its_result_in_its_place() {
     let words: Vec<_> =
         results.iter().map(|result| result["verdict"].as_str().or(result["error"]["code"].as_str()).unwrap()).collect();
     assert_eq!(words, ["correct", "malformed_json", "wrong_answer", "invalid_task", "unknown_grader"]);
+    let ids: Vec<_> = results.iter().map(|result| result["id"].as_str()).collect();
+    assert_eq!(ids, [Some("a"), None, Some("b"), Some("c"), Some("d")]);
     assert_eq!((&results[0]["coefficient"], &results[2]["coefficient"]), (&Value::from(0.5), &Value::from(-0.5)));
     assert!(results[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{}", results[1]);
     assert!(!folder.path().join("assay.db").exists(), "grading a file leaves no record unless asked");

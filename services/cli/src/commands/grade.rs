@@ -11,7 +11,6 @@ use std::pin::pin;
 use anyhow::ensure;
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
-use assay_wire::Problem;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 
@@ -19,7 +18,7 @@ use super::{block_on, configuration, stop_signal};
 use crate::arguments::Grade;
 use crate::exit::Ended;
 use crate::progress::Progress;
-use input::{Chunk, Line};
+use input::{Chunk, Line, Unread};
 
 /// Chunks graded at once: while one is written, the next is graded and a third is read.
 const CHUNKS_AHEAD: usize = 2;
@@ -115,13 +114,14 @@ async fn write(
 }
 
 /// The result of a line that is no item, with every key of a result: the task side is at fault, nothing is lost.
-fn unread(problem: &Problem) -> Value {
+fn unread(line: &Unread) -> Value {
+    let Unread { id, group, problem } = line;
     let message = match &problem.pointer {
         Some(pointer) => format!("`{pointer}`: {}", problem.message),
         None => problem.message.to_string(),
     };
     json!({
-        "id": null, "group": null, "grade": null, "channel": null, "grader": null,
+        "id": id, "group": group, "grade": null, "channel": null, "grader": null,
         "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "score_after_appeal": null,
         "backward": null, "forward": null, "reward": null, "coefficient": null, "coefficient_rule": null,
         "components": [], "steps": [], "measures": {}, "evidence": null,
@@ -137,8 +137,8 @@ fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::R
     for line in lines {
         match line {
             Line::Item => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
-            Line::Unread(problem) => {
-                serde_json::to_writer(&mut written.lines, &unread(problem))?;
+            Line::Unread(line) => {
+                serde_json::to_writer(&mut written.lines, &unread(line))?;
                 written.unread += 1;
             }
         }

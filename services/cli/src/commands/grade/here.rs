@@ -4,7 +4,7 @@ use assay_api::{batch, render};
 use assay_engine::{Batch, Engine, Mode};
 use assay_wire::Problem;
 
-use super::{Chunk, Line, Written, join};
+use super::{Chunk, Line, Unread, Written, join};
 
 pub(super) async fn grade(
     engine: &Engine,
@@ -22,7 +22,8 @@ pub(super) async fn grade(
             Ok(()) => graded.push(item),
             Err(error) => {
                 if let Some(place) = place {
-                    *place = Line::Unread(Problem::of_task("/task", error));
+                    let problem = Problem::of_task("/task", error);
+                    *place = Line::Unread(Unread { id: item.id, group: item.group, problem });
                 }
             }
         }

@@ -22,8 +22,22 @@ const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 pub(super) enum Line {
     /// The next of the chunk's items.
     Item,
-    /// No item, and why.
-    Unread(Problem),
+    /// No item that can be graded.
+    Unread(Unread),
+}
+
+/// Why a line is graded by nobody, and what it said of itself.
+pub(super) struct Unread {
+    pub(super) id: Option<String>,
+    pub(super) group: Option<String>,
+    pub(super) problem: Problem,
+}
+
+impl From<Problem> for Unread {
+    /// A line of which nothing is known.
+    fn from(problem: Problem) -> Self {
+        Self { id: None, group: None, problem }
+    }
 }
 
 /// Some lines, and the items among them.
@@ -69,7 +83,8 @@ fn read(mut reader: impl BufRead, sender: &mpsc::Sender<Chunk>) {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => {
-                chunk.lines.push(Line::Unread(Problem::new(ErrorCode::Internal, format!("line {number}: {error}"))));
+                let problem = Problem::new(ErrorCode::Internal, format!("line {number}: {error}"));
+                chunk.lines.push(Line::Unread(problem.into()));
                 break;
             }
         }
@@ -90,7 +105,7 @@ fn read(mut reader: impl BufRead, sender: &mpsc::Sender<Chunk>) {
                 chunk.lines.push(Line::Item);
                 chunk.items.push(item);
             }
-            Err(problem) => chunk.lines.push(Line::Unread(problem)),
+            Err(problem) => chunk.lines.push(Line::Unread(problem.into())),
         }
     }
     if !chunk.lines.is_empty() {

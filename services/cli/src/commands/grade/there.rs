@@ -4,7 +4,7 @@ use assay_client::{Client, ClientError};
 use assay_wire::reply::ResultBody;
 use assay_wire::{GradeRequest, ItemRequest, Problem};
 
-use super::{Chunk, Line, Written, join};
+use super::{Chunk, Line, Unread, Written, join};
 
 pub(super) async fn grade(
     client: &Client,
@@ -35,9 +35,9 @@ pub(super) async fn grade(
         let Some(at) = item_of(&refused, &request.items) else {
             anyhow::bail!("the server refused the items: {refused}")
         };
-        request.items.remove(at);
+        let ItemRequest { id, group, .. } = request.items.remove(at);
         if let Some(place) = lines.iter_mut().filter(|line| matches!(line, Line::Item)).nth(at) {
-            *place = Line::Unread(refused);
+            *place = Line::Unread(Unread { id, group, problem: refused });
         }
     }
 }
