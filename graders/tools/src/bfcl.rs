@@ -47,6 +47,15 @@ impl Kind {
     }
 }
 
+/// Whether a parameter has a type that is compared.
+pub(crate) fn has_type(schema: &Json) -> bool {
+    type_of(schema).is_some()
+}
+
+fn type_of(schema: &Json) -> Option<Kind> {
+    schema.get("type").and_then(Json::text).and_then(Kind::named)
+}
+
 /// Whether a call is the expected one.
 ///
 /// # Errors
@@ -85,7 +94,6 @@ fn is_empty(value: &Json) -> bool {
 fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(), Difference<'a>> {
     let accepted = &argument.accepted;
     let wrong = |word| Err(Difference::Bfcl(word, Some(&argument.name)));
-    let type_of = |schema: &Json| schema.get("type").and_then(Json::text).and_then(Kind::named);
     let Some(kind) = type_of(schema) else { return wrong("type_error:unknown") };
     let nested = if kind == Kind::List { schema.get("items").and_then(type_of) } else { None };
     // Python makes a float of an integer where one is asked for.
@@ -96,7 +104,7 @@ fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(
         _ => None,
     };
     let value = widened.as_ref().unwrap_or(value);
-    let Some(is_variable) = has_type(value, accepted, kind, nested) else { return wrong("type_error") };
+    let Some(is_variable) = fits(value, accepted, kind, nested) else { return wrong("type_error") };
     let is_right = match kind {
         _ if is_variable => accepted.iter().any(|accepted| python::equal(accepted, value)),
         Kind::Dict => accepted.iter().any(|accepted| !is_empty(accepted) && dictionary(value, accepted)),
@@ -110,14 +118,16 @@ fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(
 
 /// Whether a value has the definition's type, or that of the first accepted value (which then is a variable's name, as a rule):
 /// `Some(is a variable)`, `None` for neither.
-fn has_type(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -> Option<bool> {
+fn fits(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -> Option<bool> {
     let of_accepted = accepted.iter().find(|accepted| !is_empty(accepted)).map(Kind::of);
     let is_variable = of_accepted.is_some_and(|of_accepted| of_accepted != kind);
     if Kind::of(value) == kind {
         let Some(nested) = nested else { return Some(is_variable) };
         let elements = value.elements();
         let fits = |accepted: &Json| match accepted {
-            Json::Array(accepted) => elements.iter().all(|element| has_type(element, accepted, nested, None).is_some()),
+            Json::Array(accepted) => {
+                elements.iter().all(|element| self::fits(element, accepted, nested, None).is_some())
+            }
             _ => true,
         };
         return accepted.iter().any(fits).then_some(is_variable);

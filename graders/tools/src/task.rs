@@ -6,6 +6,7 @@ use assay_documents::calls::Form;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::bfcl;
 use crate::compare::{Argument, Expected, Strings};
 use crate::state::StateTask;
 use crate::tool::Tools;
@@ -161,6 +162,9 @@ impl ToolsTask {
         if body.response && mode != Mode::ToolRl {
             return Err(invalid("/response", "`response` belongs to `\"mode\": \"toolrl\"`"));
         }
+        if mode == Mode::Bfcl && !tools.are_given() && turns.iter().flatten().any(|turn| !turn.is_empty()) {
+            return Err(invalid("/tools", "BFCL checks types of parameters: give the `tools`"));
+        }
         if mode == Mode::ToolRl && by_turn {
             return Err(invalid("/turns", "ToolRL's reward is of one turn: give `expected`"));
         }
@@ -306,7 +310,17 @@ fn bfcl_call(name: &str, arguments: &Json, place: &str, tools: &Tools) -> Result
             Err(invalid(&format!("{place}/{name}/{key}"), "BFCL lists the accepted values of an argument in an array"))
         }
     };
-    let arguments = arguments.members().iter().map(argument).collect::<Result<_, _>>()?;
+    let arguments = arguments.members().iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+    let hopeless = |argument: &&Argument| {
+        let parameter = tools.get(name).and_then(|tool| tool.parameter(&argument.name));
+        argument.accepted.is_empty() || parameter.is_some_and(|parameter| !bfcl::has_type(parameter))
+    };
+    if let Some(Argument { name: key, .. }) = arguments.iter().find(hopeless) {
+        let message = format!(
+            "no call could be right: `{key}` accepts no value, or the parameter of `{name}` has no type that BFCL knows"
+        );
+        return Err(invalid(&format!("{place}/{name}/{key}"), message));
+    }
     Ok(Expected { name: name.to_owned(), arguments })
 }
 

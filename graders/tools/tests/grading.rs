@@ -7,9 +7,9 @@ use assay_tools::ToolsGrader;
 use serde_json::{Value, json};
 
 fn grade_item(task: &Value, item: &Item) -> Grade {
-    let task = Task::from_json(&task.to_string()).unwrap();
+    let task = Task::from_json(&task.to_string()).expect("a task");
     let table = GraderTable::new(Vec::new());
-    let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table)).unwrap();
+    let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table)).expect("a task that can be graded");
     let (items, context) = ([item], GradeContext::default());
     let mut grade = prepared.grade(&items, &context);
     let Poll::Ready(mut outcomes) = grade.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
@@ -26,7 +26,7 @@ fn grade(task: &Value, completion: &str) -> Grade {
 }
 
 fn grade_messages(task: &Value, messages: Value) -> Grade {
-    let completion: Completion = serde_json::from_value(messages).unwrap();
+    let completion: Completion = serde_json::from_value(messages).expect("messages");
     grade_item(task, &Item { prompt: None, completion, meta: Meta::default() })
 }
 
