@@ -41,7 +41,7 @@ impl Trace {
             Completion::Text(text) => {
                 let reading = calls::read(text, item.meta.think_open, &is_tool);
                 let says = reading.prose.iter().any(|range| !text[range.clone()].trim().is_empty());
-                trace.file(reading, says && !item.meta.truncated, 0, task);
+                trace.file(reading, says, item.meta.truncated, 0, task);
             }
             Completion::Messages(messages) => {
                 let last = messages.iter().rposition(|message| message.role == "assistant");
@@ -58,7 +58,7 @@ impl Trace {
                             let cut = is_cut(message) || Some(at) == last && item.meta.truncated;
                             let text = message.text();
                             let says = reading.prose.iter().any(|range| !text[range.clone()].trim().is_empty());
-                            trace.file(reading, says && !cut, count, task);
+                            trace.file(reading, says, cut, count, task);
                             count += 1;
                         }
                         _ => {}
@@ -69,12 +69,14 @@ impl Trace {
         trace
     }
 
-    fn file(&mut self, mut reading: Reading, says_something: bool, message: usize, task: &ToolsTask) {
+    fn file(&mut self, mut reading: Reading, says_something: bool, cut: bool, message: usize, task: &ToolsTask) {
         if let Some(form) = task.form {
             reading.keep_form(form);
         }
         let Some(turn) = self.turns.last_mut() else { return };
-        if reading.calls.is_empty() && !says_something {
+        // An attempt that is malformed says something, unless it was cut off.
+        let is_silent = reading.malformed.is_empty() && !says_something;
+        if reading.calls.is_empty() && (cut || is_silent) {
             turn.void = true;
             self.void_messages.push(message);
         }

@@ -84,8 +84,9 @@ impl<'a, 'r> Scan<'a, 'r> {
         Ok(())
     }
 
-    /// An attempt that began at `start` and ends at the cursor.
+    /// An attempt that began at `start` and ends at the cursor. What of it was a call already is none: an attempt counts once.
     pub(super) fn malformed(&mut self, form: Form, start: usize, broken: Broken) {
+        self.found.calls.retain(|call| call.span.start < start);
         self.found.malformed.push(Malformed { span: start..self.at, broken, form });
     }
 
