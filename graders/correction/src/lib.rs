@@ -1,9 +1,16 @@
-//! Owns the statistics of groups: pure functions over the rewards and passes of members. Owns no grading and no state.
+//! Owns what is known of verifier noise and what rewards are made of: rates of channels, appeals, policies, statistics of groups,
+//! histories of prompts. Pure functions and their state; owns no grading, no storage and no clock.
 //!
 //! A member without a reward (ungradable, failed) is masked: it does not vote, and its place in every array is null.
 
 pub mod group;
+pub mod interval;
+pub mod rates;
 pub mod statistic;
+pub mod tally;
 
 pub use group::{Member, coefficients, mean};
+pub use interval::{Estimate, Interval, wilson};
+pub use rates::Rates;
 pub use statistic::Statistic;
+pub use tally::Tally;

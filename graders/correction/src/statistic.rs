@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::Member;
+use crate::interval::{Interval, wilson};
 
 /// A statistic of one group, by the name a request uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,31 +43,16 @@ impl Statistic {
         let passes = members.iter().filter(|member| member.pass == Some(true)).count();
         match self {
             Self::Mean => None,
-            Self::PHat => Some(wilson(passes, n).map_or(
-                Value::Null,
-                |(p_hat, low, high)| json!({ "value": p_hat, "low": low, "high": high, "n": n, "passes": passes }),
-            )),
+            Self::PHat => Some(wilson(as_f64(passes), as_f64(n)).map_or(Value::Null, |p_hat| {
+                let Interval { low, high } = p_hat.interval;
+                json!({ "value": p_hat.value, "low": low, "high": high, "n": n, "passes": passes })
+            })),
             Self::PassAtK => {
                 let at = ks(n).map(|k| (k.to_string(), json!(pass_at_k(n, passes, k))));
                 Some(Value::Object(at.collect::<Map<_, _>>()))
             }
         }
     }
-}
-
-/// Share of passes and its 95 % Wilson score interval (Wilson 1927, doi 10.2307/2276774); `None` without members.
-#[must_use]
-pub fn wilson(passes: usize, n: usize) -> Option<(f64, f64, f64)> {
-    const Z: f64 = 1.959_963_984_540_054;
-    if n == 0 {
-        return None;
-    }
-    let (passes, n) = (as_f64(passes), as_f64(n));
-    let p_hat = passes / n;
-    let denominator = 1.0 + Z * Z / n;
-    let centre = (p_hat + Z * Z / (2.0 * n)) / denominator;
-    let half = Z / denominator * (p_hat * (1.0 - p_hat) / n + Z * Z / (4.0 * n * n)).sqrt();
-    Some((p_hat, (centre - half).max(0.0), (centre + half).min(1.0)))
 }
 
 /// Unbiased estimate of the probability that at least one of `k` completions passes, from `passes` of `n`:
@@ -100,14 +86,6 @@ mod tests {
         assert!((pass_at_k(8, 3, 1) - 0.375).abs() < 1e-12);
         assert_eq!(pass_at_k(4, 0, 4).to_string(), "0");
         assert_eq!(pass_at_k(4, 1, 4).to_string(), "1");
-    }
-
-    #[test]
-    fn wilson_is_the_textbook_interval() {
-        // 5 of 10: (0.2366, 0.7634).
-        let (p_hat, low, high) = wilson(5, 10).unwrap();
-        assert!((p_hat - 0.5).abs() < 1e-12 && (low - 0.236_6).abs() < 1e-4 && (high - 0.763_4).abs() < 1e-4);
-        assert_eq!(wilson(0, 0), None);
     }
 
     #[test]
