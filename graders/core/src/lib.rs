@@ -7,6 +7,7 @@
 //! - an [`Outcome`] that is not `Graded` holds a [`Fault`] and no number, so a failure of ours can never become a reward of 0;
 //! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many completions share it.
 
+pub mod channel;
 pub mod clock;
 pub mod error;
 pub mod evidence;

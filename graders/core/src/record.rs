@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::channel::{Appeal, Event};
 use crate::{Hash, clock::BatchId, clock::GradeId};
 
 /// One row of the append-only table of grades. Texts named `…_json` are JSON, written once and never parsed on the way in.
@@ -43,6 +44,8 @@ pub struct GradeRecord {
     pub prompt_hash: Option<Hash>,
     /// Name of the policy that made the reward.
     pub policy: Arc<str>,
+    /// The policy's body; `None` for the default one.
+    pub policy_hash: Option<Hash>,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
     /// Verdict of a graded item.
@@ -51,10 +54,18 @@ pub struct GradeRecord {
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
+    /// A second verifier's look, when the item was chosen for one.
+    pub appeal: Option<Appeal>,
+    /// Score after it; `None` without one.
+    pub score_after_appeal: Option<f64>,
     /// The finite reward.
     pub reward: Option<f64>,
+    /// Number that was to be used as the advantage.
+    pub coefficient: Option<f64>,
     /// Checks and nested tasks, as an array.
     pub components_json: Option<String>,
+    /// What the policy made of them, as an array.
+    pub terms_json: Option<String>,
     /// The steps of a trace with their masks, as an array.
     pub steps_json: Option<String>,
     /// Measures, as an object.
@@ -81,6 +92,15 @@ pub struct GradeRecord {
     pub time_us: i64,
 }
 
+impl GradeRecord {
+    /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
+    #[must_use]
+    pub fn final_pass(&self) -> Option<bool> {
+        let overturned = self.appeal.as_ref().is_some_and(|appeal| appeal.overturned);
+        self.pass.map(|pass| pass != overturned)
+    }
+}
+
 /// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +111,8 @@ pub enum BodyKind {
     Messages,
     /// A task's JSON object.
     Task,
+    /// A policy's JSON object.
+    Policy,
 }
 
 /// A completion, a prompt or a task, kept once by its hash.
@@ -156,6 +178,8 @@ pub struct Entry {
     pub grades: Vec<GradeRecord>,
     /// Bodies the rows name. Those already kept are not kept twice.
     pub bodies: Vec<Body>,
+    /// What happened beside grading.
+    pub events: Vec<Event>,
     /// The idempotency claim this write opens or, with its reply, closes.
     pub claim: Option<Claim>,
 }

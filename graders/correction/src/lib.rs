@@ -3,6 +3,8 @@
 //!
 //! A member without a reward (ungradable, failed) is masked: it does not vote, and its place in every array is null.
 
+pub mod appeal;
+pub mod channel;
 pub mod group;
 pub mod interval;
 pub mod rates;

@@ -1,0 +1,151 @@
+//! From the share of wrong verdicts on each side to the rates of a channel.
+//!
+//! With n0 negatives of which a share f is right and n1 positives of which a share e is wrong:
+//! rho1 = n0 f / (n0 f + n1 (1 - e)) and rho0 = n1 e / (n1 e + n0 (1 - f)) (arXiv 2510.00915, section on appeals; own derivation
+//! for e > 0). Both are monotone in f and in e, so intervals of f and e map to intervals of the rates; the chance in which items were
+//! graded at all adds its own part.
+
+use serde::Serialize;
+
+use crate::Rates;
+use crate::interval::{Estimate, Interval, SHARES, wilson};
+
+use super::window::Window;
+
+/// What is known of a channel's rates from its checks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Measured {
+    /// False-positive rate; needs audits of positives.
+    pub rho0: Option<Estimate>,
+    /// False-negative rate; needs appeals of negatives. Without audits it is what it would be if every positive were right, which is
+    /// too low where that is not so.
+    pub rho1: Option<Estimate>,
+    /// 1 - rho0 - rho1; needs both.
+    pub j: Option<Estimate>,
+    /// Share of all items that are right.
+    pub right: Option<f64>,
+}
+
+/// Rates from counts of negatives and positives and the shares of each that are wrong.
+#[must_use]
+pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positives: Option<Estimate>) -> Measured {
+    let (n0, n1) = (window.negatives.sum, window.positives.sum);
+    let items = {
+        let mut all = window.negatives;
+        all.add(&window.positives, 1.0);
+        all.effective()
+    };
+    if n0 + n1 <= 0.0 {
+        return Measured { rho0: None, rho1: None, j: None, right: None };
+    }
+    // A side without items needs no check: nothing of it can be wrong.
+    let f = if n0 > 0.0 { wrong_negatives } else { Some(Estimate::known(0.0)) };
+    let e = if n1 > 0.0 { wrong_positives } else { Some(Estimate::known(0.0)) };
+    let rho0 = |f: f64, e: f64| rates_of(n0, n1, f, e).rho0;
+    let rho1 = |f: f64, e: f64| rates_of(n0, n1, f, e).rho1;
+    let right = |f: f64, e: f64| (n0 * f + n1 * (1.0 - e)) / (n0 + n1);
+
+    let assumed = e.unwrap_or(Estimate::known(0.0));
+    let rho1_estimate = f.map(|f| {
+        let rate = Estimate::combine([f, assumed], SHARES, |[f, e]| rho1(f, e));
+        with_floor(rate, items * right(f.value, assumed.value))
+    });
+    let both = f.zip(e);
+    let rho0_estimate = both.map(|(f, e)| {
+        let rate = Estimate::combine([f, e], SHARES, |[f, e]| rho0(f, e));
+        with_floor(rate, items * (1.0 - right(f.value, e.value)))
+    });
+    let j = both.zip(rho0_estimate.zip(rho1_estimate)).map(|((f, e), (of_rho0, of_rho1))| {
+        let range = Interval { low: -1.0, high: 1.0 };
+        let j = Estimate::combine([f, e], range, |[f, e]| 1.0 - rho0(f, e) - rho1(f, e));
+        let right = right(f.value, e.value);
+        j.widened(&negated(floor(of_rho0.value, items * (1.0 - right))))
+            .widened(&negated(floor(of_rho1.value, items * right)))
+            .within(range)
+    });
+    let right = f.map(|f| right(f.value, assumed.value));
+    Measured { rho0: rho0_estimate, rho1: rho1_estimate, j, right }
+}
+
+/// Rates from the numbers of negatives and positives and the shares of each that are wrong.
+#[must_use]
+pub fn rates_of(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> Rates {
+    let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
+    Rates { rho0: ratio(wrong_passed, negatives - right_refused), rho1: ratio(right_refused, positives - wrong_passed) }
+}
+
+/// a / (a + b), 0 of nothing.
+fn ratio(a: f64, b: f64) -> f64 {
+    if a + b > 0.0 { a / (a + b) } else { 0.0 }
+}
+
+/// The chance in which of `n` answers of one truth were passed: what is left when every verdict was checked.
+fn floor(rate: f64, n: f64) -> Estimate {
+    wilson(rate * n, n).unwrap_or(Estimate::known(rate))
+}
+
+fn with_floor(rate: Estimate, n: f64) -> Estimate {
+    rate.widened(&floor(rate.value, n)).within(SHARES)
+}
+
+/// The same distances, the other way round.
+fn negated(estimate: Estimate) -> Estimate {
+    let interval = Interval { low: -estimate.interval.high, high: -estimate.interval.low };
+    Estimate { value: -estimate.value, interval }
+}
+
+/// Appeals needed for an interval of rho1 of half width `half`: (1.96 / half)^2 rho1 (1 - rho1)^2 (1 - p)(1 - rho0) / p, where a share
+/// `p` of the items is right, positives are known, and items are many (own derivation from the variance of f).
+#[must_use]
+pub fn appeals_needed(half: f64, rho0: f64, rho1: f64, p: f64) -> f64 {
+    (crate::interval::Z / half).powi(2) * rho1 * (1.0 - rho1).powi(2) * (1.0 - p) * (1.0 - rho0) / p
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tally;
+
+    fn window(negatives: f64, positives: f64) -> Window {
+        Window { negatives: Tally::of(negatives), positives: Tally::of(positives), ..Window::default() }
+    }
+
+    #[test]
+    fn rates_are_those_of_the_table_of_truth_and_verdict() {
+        // Of 1,000 items 300 are right; rho1 = 0.2 refuses 60 of them, rho0 = 0.1 passes 70 of the others.
+        // Negatives: 60 right + 630 wrong; positives: 240 right + 70 wrong.
+        let (f, e) = (Estimate::known(60.0 / 690.0), Estimate::known(70.0 / 310.0));
+        let measured = measured(&window(690.0, 310.0), Some(f), Some(e));
+        assert!((measured.rho1.unwrap().value - 0.2).abs() < 1e-12);
+        assert!((measured.rho0.unwrap().value - 0.1).abs() < 1e-12);
+        assert!((measured.j.unwrap().value - 0.7).abs() < 1e-12);
+        assert!((measured.right.unwrap() - 0.3).abs() < 1e-12);
+        // What is left is the chance in 300 right and 700 wrong answers.
+        let floor = wilson(60.0, 300.0).unwrap().interval;
+        assert!((measured.rho1.unwrap().interval.low - floor.low).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_audits_rho1_is_too_low_by_what_is_known() {
+        // p rho1 / (p + (1 - p) rho0) = 0.3 * 0.4 / (0.3 + 0.7 * 0.2) = 0.2727 instead of 0.4.
+        let f = Estimate::known(0.12 / (0.12 + 0.56));
+        let measured = measured(&window(680.0, 320.0), Some(f), None);
+        assert!((measured.rho1.unwrap().value - 0.12 / 0.44).abs() < 1e-12);
+        assert_eq!((measured.rho0, measured.j), (None, None));
+    }
+
+    #[test]
+    fn nothing_graded_is_nothing_known() {
+        assert_eq!(measured(&window(0.0, 0.0), None, None).rho1, None);
+        let all_passed = measured(&window(0.0, 10.0), None, None);
+        assert!(all_passed.rho1.unwrap().value.abs() < 1e-15, "of no negative, none is right");
+    }
+
+    #[test]
+    fn the_number_of_appeals_is_that_of_the_formula() {
+        // (1.96 / 0.05)^2 * 0.2 * 0.64 * 0.7 / 0.3 = 459 for rho = (0, 0.2), p = 0.3.
+        assert!((appeals_needed(0.05, 0.0, 0.2, 0.3) - 458.9).abs() < 0.5);
+        // and 414 for rho = (0.2, 0.4), p = 0.3.
+        assert!((appeals_needed(0.05, 0.2, 0.4, 0.3) - 413.0).abs() < 1.0);
+    }
+}

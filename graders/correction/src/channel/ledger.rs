@@ -1,0 +1,217 @@
+//! Everything known of all channels at one moment.
+
+use std::collections::BTreeMap;
+
+use assay_core::channel::{Calibration, ChannelCounts, Place, Truths};
+
+use crate::Rates;
+
+use super::report::Report;
+use super::resolve::Half;
+use super::window::{HALF_LIFE, Stretch};
+
+/// How rates are estimated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Items after which older ones weigh half.
+    pub half_life: f64,
+    /// Checks that the grader's other channels weigh beside a channel's own.
+    pub prior_checks: f64,
+    /// Rates the task's author states, by channel.
+    pub declared: BTreeMap<String, Rates>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { half_life: HALF_LIFE, prior_checks: 10.0, declared: BTreeMap::new() }
+    }
+}
+
+/// Everything known of all channels.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    reports: BTreeMap<(String, u32), Report>,
+    settings: Settings,
+}
+
+/// Counts of one channel and version, in order of time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Collected {
+    pub(super) stretches: BTreeMap<i64, Stretch>,
+    pub(super) judges: BTreeMap<(String, bool), Truths>,
+    pub(super) calibration: Option<Calibration>,
+}
+
+impl Ledger {
+    /// Estimates every channel that has counts or a calibration.
+    #[must_use]
+    pub fn new(counts: ChannelCounts, settings: Settings) -> Self {
+        let halves: Vec<Half> = collect(counts)
+            .into_iter()
+            .map(|((channel, version), collected)| Half::new(channel, version, collected, &settings))
+            .collect();
+        let reports = halves.iter().map(|half| {
+            let declared = settings.declared.get(half.channel()).copied();
+            let report = half.report(half.priors(&halves), declared, &settings);
+            ((report.channel.clone(), report.version), report)
+        });
+        Self { reports: reports.collect(), settings }
+    }
+
+    /// What is known of a channel under this version of its grader: of one that was not counted yet, what is declared.
+    #[must_use]
+    pub fn of(&self, channel: &str, version: u32) -> Report {
+        // A key of two parts cannot be borrowed; a batch asks once for each of its channels.
+        self.reports.get(&(channel.to_owned(), version)).cloned().unwrap_or_else(|| {
+            let half = Half::new(channel.to_owned(), version, Collected::default(), &self.settings);
+            half.report([None, None], self.settings.declared.get(channel).copied(), &self.settings)
+        })
+    }
+
+    /// All counted channels, by name and version.
+    pub fn reports(&self) -> impl Iterator<Item = &Report> {
+        self.reports.values()
+    }
+}
+
+fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
+    fn stretch(channels: &mut BTreeMap<(String, u32), Collected>, place: Place) -> &mut Stretch {
+        channels.entry((place.channel, place.version)).or_default().stretches.entry(place.stretch).or_default()
+    }
+    let mut channels = BTreeMap::new();
+    for (place, graded) in counts.graded {
+        stretch(&mut channels, place).graded.add(&graded);
+    }
+    for (place, list) in counts.checked {
+        stretch(&mut channels, place).checked.extend(list);
+    }
+    for ((channel, version, judge, passes), truths) in counts.truths {
+        channels.entry((channel, version)).or_default().judges.insert((judge, passes), truths);
+    }
+    for (key, calibration) in counts.calibrations {
+        channels.entry(key).or_default().calibration = Some(calibration);
+    }
+    channels
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::channel::{Checked, Checker, Graded};
+
+    use super::super::report::{Source, Uncorrected};
+    use super::*;
+
+    fn place(channel: &str) -> Place {
+        Place { channel: channel.to_owned(), version: 1, stretch: 7 }
+    }
+
+    fn checked(checks: u32, disagreed: u32) -> Checked {
+        let weight = f64::from(checks);
+        Checked {
+            checks: checks.into(),
+            disagreed: disagreed.into(),
+            weight,
+            squares: weight,
+            disagreed_weight: disagreed.into(),
+        }
+    }
+
+    /// A channel with 10,000 items of which 4,000 passed, and checks of each side by a judge that never errs.
+    fn counts(channel: &str, negatives: (u32, u32), positives: (u32, u32)) -> ChannelCounts {
+        let mut counts = ChannelCounts::default();
+        let graded = Graded { negatives: 6_000, positives: 4_000, ..Graded::default() };
+        counts.graded.insert(place(channel), graded);
+        for (passes, (checks, disagreed)) in [(false, negatives), (true, positives)] {
+            if checks > 0 {
+                let judge = "judge@1".to_owned();
+                let checker = Checker { judge, sensitivity: 1.0, specificity: 1.0, passes };
+                counts.checked_by(place(channel), checker).add(&checked(checks, disagreed));
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn rates_come_from_checks_of_both_sides() {
+        // Of 6,000 negatives a tenth is right, of 4,000 positives a twentieth is wrong: rho1 = 600 / (600 + 3,800),
+        // rho0 = 200 / (200 + 5,400).
+        let ledger = Ledger::new(counts("math/a", (400, 40), (400, 20)), Settings::default());
+        let report = ledger.of("math/a", 1);
+        let (rho0, rho1) = (report.rho0.unwrap(), report.rho1.unwrap());
+        assert!((rho1.estimate.value - 600.0 / 4_400.0).abs() < 1e-12);
+        assert!((rho0.estimate.value - 200.0 / 5_600.0).abs() < 1e-12);
+        assert_eq!((rho0.source, rho1.source, report.uncorrected), (Source::Measured, Source::Measured, None));
+        assert!((report.usable().unwrap().rho1 - rho1.shrunk).abs() < 1e-15);
+        assert!((rho1.shrunk - rho1.estimate.value).abs() < 1e-12, "an only channel is its own prior");
+    }
+
+    #[test]
+    fn a_channel_nobody_checked_is_not_corrected() {
+        let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default()).of("math/a", 1);
+        assert!(matches!(report.uncorrected, Some(Uncorrected::Unknown { missing: "`rho0` and `rho1`", .. })));
+        assert_eq!((report.usable(), report.j), (None, None));
+    }
+
+    #[test]
+    fn no_correction_when_the_interval_of_j_touches_zero() {
+        // Ten checks each: J is anything.
+        let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default()).of("math/a", 1);
+        assert!(matches!(report.uncorrected, Some(Uncorrected::TouchesZero { low }) if low <= 0.0), "{report:?}");
+        assert_eq!(report.usable(), None);
+        assert!(report.uncorrected.unwrap().to_string().contains("holds 0"));
+    }
+
+    #[test]
+    fn declared_rates_stand_until_enough_was_checked() {
+        let declared = BTreeMap::from([("math/a".to_owned(), Rates { rho0: 0.01, rho1: 0.3 })]);
+        let settings = Settings { declared, ..Settings::default() };
+        let report = Ledger::new(counts("math/a", (10, 5), (10, 5)), settings.clone()).of("math/a", 1);
+        assert_eq!(report.rho1.map(|rate| rate.source), Some(Source::Declared));
+        assert_eq!(report.usable(), Some(Rates { rho0: 0.01, rho1: 0.3 }));
+        let report = Ledger::new(counts("math/a", (400, 40), (0, 0)), settings.clone()).of("math/a", 1);
+        let sources = (report.rho0.map(|rate| rate.source), report.rho1.map(|rate| rate.source));
+        assert_eq!(sources, (Some(Source::Declared), Some(Source::Measured)));
+        assert!(report.j.is_some());
+        // A channel that was never seen has what is declared, too.
+        assert_eq!(
+            Ledger::new(ChannelCounts::default(), settings).of("math/a", 1).rho0.map(|rate| rate.shrunk),
+            Some(0.01)
+        );
+    }
+
+    #[test]
+    fn a_channel_with_few_checks_leans_on_the_others_of_its_grader() {
+        let mut all = counts("math/a", (1_000, 100), (1_000, 50));
+        all.add(counts("math/b", (10, 5), (10, 0)));
+        all.add(counts("code/c", (1_000, 900), (1_000, 900)));
+        let ledger = Ledger::new(all, Settings::default());
+        let rho1 = ledger.of("math/b", 1).rho1.unwrap();
+        // Its own half, drawn half the way to 105 of 1,010.
+        let f = f64::midpoint(0.5, 105.0 / 1_010.0);
+        let e = f64::midpoint(0.0, 50.0 / 1_010.0);
+        assert!((rho1.shrunk - 6_000.0 * f / (6_000.0 * f + 4_000.0 * (1.0 - e))).abs() < 1e-9, "{rho1:?}");
+        assert!((rho1.estimate.value - 3_000.0 / 7_000.0).abs() < 1e-12, "the estimate itself is its own");
+    }
+
+    #[test]
+    fn verdicts_that_judges_decide_change_the_rates_that_count() {
+        let mut all = counts("math/a", (3_000, 300), (400, 20));
+        all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
+        let report = Ledger::new(all, Settings::default()).of("math/a", 1);
+        // Half of the negatives had a judge that never errs: half of the false negatives are gone.
+        let after = report.after.unwrap();
+        assert!((after.rates.rho1 - report.rho1.unwrap().shrunk / 2.0).abs() < 1e-9);
+        assert!((after.rates.rho0 - report.rho0.unwrap().shrunk).abs() < 1e-9);
+        assert_eq!(report.usable(), Some(after.rates));
+    }
+
+    #[test]
+    fn a_judge_that_may_err_overturns_once_the_channel_is_known() {
+        let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default()).of("math/a", 1);
+        assert_eq!(few.precision("judge@1", 0.9, 0.98, false), None);
+        assert_eq!(few.precision("judge@1", 0.9, 1.0, false), Some(1.0));
+        let enough = Ledger::new(counts("math/a", (400, 80), (0, 0)), Settings::default()).of("math/a", 1);
+        let precision = enough.precision("judge@1", 0.9, 0.98, false).unwrap();
+        assert!((precision - 0.18 / 0.196).abs() < 1e-12);
+    }
+}

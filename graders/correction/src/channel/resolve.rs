@@ -1,0 +1,222 @@
+//! From the counts of one channel to its report: which of several sources stands for each rate.
+//!
+//! Measured beats calibrated beats declared, once 30 verdicts of the side were checked; before, the better known one stands. A side
+//! that nobody checked may still follow from the other side and a rate that is known otherwise.
+
+use assay_core::channel::Graded;
+
+use crate::Rates;
+use crate::interval::{Estimate, Interval, SHARES, wilson};
+
+use super::checks::{Judge, wrong_share};
+use super::drift::drift;
+use super::estimate::{measured, rates_of};
+use super::ledger::{Collected, Settings};
+use super::persistence::persistence;
+use super::report::{After, Counts, Rate, Report, Source};
+use super::window::{Findings, Stretch, Window};
+
+/// Checks of a side from which on what was measured replaces what was calibrated or declared.
+const ENOUGH_CHECKS: f64 = 30.0;
+
+/// A channel whose sides are known and whose rates are not yet.
+pub(super) struct Half {
+    channel: String,
+    version: u32,
+    collected: Collected,
+    stretches: Vec<Stretch>,
+    window: Window,
+    /// Share of negatives that are right, then of positives that are wrong.
+    wrong: [Option<Estimate>; 2],
+    /// What the checks of each side are worth.
+    checks: [f64; 2],
+}
+
+/// A rate that does not come from checks.
+type Told = (Estimate, Source);
+
+impl Half {
+    pub(super) fn new(channel: String, version: u32, mut collected: Collected, settings: &Settings) -> Self {
+        let stretches: Vec<Stretch> = std::mem::take(&mut collected.stretches).into_values().collect();
+        let window = Window::of(&stretches, settings.half_life);
+        let side = |passes: bool| {
+            let found: Vec<(&Findings, Judge)> = window
+                .checkers
+                .iter()
+                .filter(|found| found.checker.passes == passes)
+                .map(|found| (found, collected.judge(found)))
+                .collect();
+            let whole = if passes { window.positives } else { window.negatives }.effective();
+            let checks: f64 = found.iter().map(|(found, _)| found.checks.effective()).sum();
+            (wrong_share(&found, whole), checks)
+        };
+        let [negatives, positives] = [side(false), side(true)];
+        let (wrong, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
+        Self { channel, version, collected, stretches, window, wrong, checks }
+    }
+
+    pub(super) fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    /// Wrong share of each side over all channels of the same grader and version, each weighing its checks.
+    pub(super) fn priors(&self, all: &[Self]) -> [Option<f64>; 2] {
+        let family = |half: &Self| half.channel.split_once('/').map(|(grader, _)| (grader.to_owned(), half.version));
+        [0, 1].map(|side| {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for half in all.iter().filter(|half| family(half) == family(self)) {
+                if let Some(wrong) = half.wrong[side] {
+                    sum += wrong.value * half.checks[side];
+                    weight += half.checks[side];
+                }
+            }
+            (weight > 0.0).then(|| sum / weight)
+        })
+    }
+
+    pub(super) fn report(&self, priors: [Option<f64>; 2], declared: Option<Rates>, settings: &Settings) -> Report {
+        let told = self.told(declared);
+        let checked = [0, 1].map(|side| {
+            let enough = self.checks[side] >= ENOUGH_CHECKS || told.is_none();
+            self.wrong[side].filter(|_| enough)
+        });
+        let shares = self.filled(checked, told);
+        let found = measured(&self.window, shares[0], shares[1]);
+        let shrunk = self.shrunk(checked, shares, priors, settings);
+
+        let rate = |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
+            (Some(estimate), _) => Some(Rate { estimate, shrunk, source: Source::Measured }),
+            (None, Some((estimate, source))) => Some(Rate { estimate, shrunk: estimate.value, source }),
+            (None, None) => None,
+        };
+        let rho0 = rate(checked[1].and(found.rho0), shrunk.rho0, told.map(|[rho0, _]| rho0));
+        let rho1 = rate(checked[0].and(found.rho1), shrunk.rho1, told.map(|[_, rho1]| rho1));
+        let both_measured = checked[0].is_some() && checked[1].is_some();
+        let j = found.j.filter(|_| both_measured).or_else(|| rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)));
+        let noise = rho0.zip(rho1).and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
+
+        let graded = self.stretches.iter().fold(Graded::default(), |mut sum, stretch| {
+            sum.add(&stretch.graded);
+            sum
+        });
+        let checks = [false, true].map(|passes| {
+            let side = self.window.checkers.iter().filter(|known| known.checker.passes == passes);
+            side.map(|known| known.count).sum()
+        });
+        let mut report = Report {
+            channel: self.channel.clone(),
+            version: self.version,
+            graded: Counts {
+                negatives: graded.negatives,
+                positives: graded.positives,
+                overturned_negatives: graded.overturned_negatives,
+                overturned_positives: graded.overturned_positives,
+            },
+            checks,
+            right: found.right,
+            rho0,
+            rho1,
+            j,
+            after: self.after(rho0, rho1),
+            drift: drift(&self.stretches),
+            persistence: persistence(graded.repeats, graded.flips, noise),
+            uncorrected: None,
+            wrong: self.wrong.map(|share| share.map(|share| share.value)),
+            judges: self.collected.judges.clone(),
+        };
+        report.uncorrected = report.refuse();
+        report
+    }
+
+    /// Rates from labelled data, else those declared: false positives, then false negatives.
+    fn told(&self, declared: Option<Rates>) -> Option<[Told; 2]> {
+        let calibrated = self.collected.calibration.as_ref().and_then(|known| {
+            let rho0 = wilson(known.wrong_passed, known.wrong)?;
+            let rho1 = wilson(known.right_refused, known.right)?;
+            Some([(rho0, Source::Calibrated), (rho1, Source::Calibrated)])
+        });
+        let declare = |rate: f64| (Estimate::known(rate), Source::Declared);
+        calibrated.or_else(|| declared.map(|rates| [declare(rates.rho0), declare(rates.rho1)]))
+    }
+
+    /// The shares that were checked, and of a side that was not, what follows from the other and a rate that is known.
+    fn filled(&self, checked: [Option<Estimate>; 2], told: Option<[Told; 2]>) -> [Option<Estimate>; 2] {
+        let (n0, n1) = (self.window.negatives.sum, self.window.positives.sum);
+        // rho = a / (a + b) with a = of * share of one side, b = the answers of the same truth on the other.
+        let follow = |(rho, _): Told, other: Estimate, of: f64, on_other: f64| {
+            (of > 0.0).then(|| {
+                let range = SHARES;
+                Estimate::combine([rho, other], range, |[rho, other]| {
+                    rho * on_other * (1.0 - other) / (of * (1.0 - rho).max(1e-9))
+                })
+            })
+        };
+        match (checked, told) {
+            ([Some(f), None], Some([rho0, _])) => [Some(f), follow(rho0, f, n1, n0)],
+            ([None, Some(e)], Some([_, rho1])) => [follow(rho1, e, n0, n1), Some(e)],
+            (checked, _) => checked,
+        }
+    }
+
+    /// Rates from shares that are drawn towards the grader's other channels.
+    fn shrunk(
+        &self,
+        checked: [Option<Estimate>; 2],
+        shares: [Option<Estimate>; 2],
+        priors: [Option<f64>; 2],
+        settings: &Settings,
+    ) -> Rates {
+        let share = |side: usize| match (checked[side], priors[side]) {
+            (Some(own), Some(prior)) => {
+                let (own_weight, prior_weight) = (self.checks[side], settings.prior_checks);
+                (own.value * own_weight + prior * prior_weight) / (own_weight + prior_weight)
+            }
+            _ => shares[side].map_or(0.0, |share| share.value),
+        };
+        rates_of(self.window.negatives.sum, self.window.positives.sum, share(0), share(1))
+    }
+
+    /// The channel after the judges that have the last word.
+    fn after(&self, rho0: Option<Rate>, rho1: Option<Rate>) -> Option<After> {
+        let (rho0, rho1) = (rho0?, rho1?);
+        let bound =
+            [(self.window.bound[0], self.window.negatives.sum), (self.window.bound[1], self.window.positives.sum)];
+        let [negatives, positives] = bound.map(|(bound, all)| if all > 0.0 { (bound / all).min(1.0) } else { 0.0 });
+        if negatives + positives <= 0.0 {
+            return None;
+        }
+        let [appeals, audits] = [false, true].map(|passes| self.usual_judge(passes));
+        let map = |rho0: f64, rho1: f64| {
+            let before = Rates::new(rho0, rho1).unwrap_or(Rates::CLEAN);
+            let value = |judge: &Judge| (judge.sensitivity.value, judge.specificity.value);
+            let ((s, c), (audit_s, audit_c)) = (value(&appeals), value(&audits));
+            before.after_appeals(negatives, s, c).after_audits(positives, audit_s, audit_c)
+        };
+        let range = Interval { low: -1.0, high: 1.0 };
+        let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
+        Some(After { rates: map(rho0.shrunk, rho1.shrunk), j })
+    }
+
+    /// The judge, other than operators, with most checks of a side.
+    fn usual_judge(&self, passes: bool) -> Judge {
+        let of_side = self
+            .window
+            .checkers
+            .iter()
+            .filter(|found| found.checker.passes == passes && found.checker.judge != assay_core::channel::OPERATOR);
+        let usual = of_side.max_by(|a, b| a.checks.sum.total_cmp(&b.checks.sum));
+        usual.map_or(Judge::PERFECT, |found| self.collected.judge(found))
+    }
+}
+
+impl Collected {
+    fn judge(&self, found: &Findings) -> Judge {
+        let checker = &found.checker;
+        let truths = self.judges.get(&(checker.judge.clone(), checker.passes)).copied().unwrap_or_default();
+        Judge::new(checker.sensitivity, checker.specificity, truths)
+    }
+}
+
+fn j(rho0: Estimate, rho1: Estimate) -> Estimate {
+    Estimate::combine([rho0, rho1], Interval { low: -1.0, high: 1.0 }, |[rho0, rho1]| 1.0 - rho0 - rho1)
+}
