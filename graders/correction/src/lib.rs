@@ -5,11 +5,12 @@
 
 pub mod group;
 pub mod interval;
+pub mod prompts;
 pub mod rates;
 pub mod statistic;
 pub mod tally;
 
-pub use group::{Member, coefficients, mean};
+pub use group::{Estimator, Group, Member, advantages, coefficients, mean};
 pub use interval::{Estimate, Interval, wilson};
 pub use rates::Rates;
 pub use statistic::Statistic;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Member;
+use crate::group::Member;
 use crate::interval::{Interval, wilson};
 
 /// A statistic of one group, by the name a request uses.
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn masked_members_count_for_nothing() {
-        let pass = |pass| Member { reward: None, pass };
-        let members = [pass(Some(true)), pass(None), pass(Some(false)), pass(Some(true))];
+        let pass = |pass| Member { pass, reward: Some(assay_core::Score::ONE.into()), ..Member::default() };
+        let members = [pass(Some(true)), Member::default(), pass(Some(false)), pass(Some(true))];
         let value = Statistic::PHat.of(&members).unwrap();
         assert_eq!((value["n"].as_u64(), value["passes"].as_u64()), (Some(3), Some(2)));
         let at = Statistic::PassAtK.of(&members).unwrap();
