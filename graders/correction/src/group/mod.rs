@@ -2,15 +2,23 @@
 //! no history and corrects no reward; what depends on several visits to a prompt is in [`prompts`](crate::prompts).
 
 pub mod advantage;
+pub mod answers;
 pub mod corrected;
 pub mod estimator;
+pub mod pass;
+pub mod posterior;
+pub mod weights;
 
 use assay_core::{Reward, Visit};
 
 use crate::Rates;
 
 pub use advantage::{coefficients, mean};
+pub use answers::Answers;
 pub use estimator::{Estimator, advantages};
+pub use pass::{PassRate, pass_at_k, pass_rate};
+pub use posterior::{Grid, Posterior, Prior};
+pub use weights::{Effective, effective};
 
 /// What the statistics know of one member of a group. A member without a reward is masked: it votes in nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
