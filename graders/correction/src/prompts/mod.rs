@@ -1,6 +1,13 @@
 //! Owns what the visits to a prompt say about visiting it again: beliefs about its pass rate, values of prompts and of arms of
 //! prompts, rollouts to spend. Stores no history, keeps no clock and rolls no dice: visits and random numbers are handed in.
 
+pub mod bandit;
+pub mod belief;
+pub mod dars;
+pub mod filter;
+pub mod knapsack;
 pub mod moments;
+pub mod vade;
 
+pub use belief::{Belief, Wish};
 pub use moments::Moments;
