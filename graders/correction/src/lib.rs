@@ -13,5 +13,5 @@ pub mod tally;
 pub use group::{Estimator, Group, Member, advantages, coefficients, mean};
 pub use interval::{Estimate, Interval, wilson};
 pub use rates::Rates;
-pub use statistic::Statistic;
+pub use statistic::{Statistic, statistics};
 pub use tally::Tally;
