@@ -92,6 +92,25 @@ pub struct GradeRecord {
     pub time_us: i64,
 }
 
+impl Entry {
+    /// An entry of one event and nothing else; `batch` is a fresh id that names no batch.
+    #[must_use]
+    pub fn of_event(batch: BatchId, caller: Arc<str>, event: Event, time_us: i64) -> Self {
+        Self {
+            batch,
+            caller,
+            run: None,
+            step: None,
+            items: 0,
+            received_us: time_us,
+            grades: Vec::new(),
+            bodies: Vec::new(),
+            events: vec![event],
+            claim: None,
+        }
+    }
+}
+
 impl GradeRecord {
     /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
     #[must_use]

@@ -2,22 +2,60 @@
 
 use assay_core::{ErrorCode, Item};
 use assay_correction::Statistic;
-use assay_engine::{Batch, BatchItem, Policy};
+use assay_engine::{Batch, BatchItem, Policies, Policy};
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
+use serde_json::Value;
 
-use crate::error::ApiResult;
+use crate::error::{ApiResult, bad_policy};
 
-/// The batch of a request, its policy and statistics looked up.
-pub(crate) fn from_request(decoded: Decoded, caller: &str) -> ApiResult<(Batch, Vec<Warning>)> {
+/// The batch of a request, its policies and statistics looked up.
+pub(crate) fn from_request(decoded: Decoded, caller: &str, policies: &Policies) -> ApiResult<(Batch, Vec<Warning>)> {
     let Decoded { head, items, warnings } = decoded;
-    let policy = head.policy.as_deref().map(Policy::by_name).transpose()?.unwrap_or_default();
+    let mut read = Inline::new(policies);
+    let policy = read.policy("/policy", head.policy.as_ref())?.unwrap_or_default();
     let statistics = head.statistics.iter().enumerate().map(|(at, name)| statistic(at, name));
     let statistics = statistics.collect::<ApiResult<Vec<_>>>()?;
-    let items = items.into_iter().map(item).collect();
+    let items = items.into_iter().enumerate().map(|(at, decoded)| {
+        let policy = match &decoded.request.policy {
+            Some(json) => read.policy(&format!("/items/{at}/policy"), Some(json))?,
+            None => None,
+        };
+        Ok(BatchItem { policy, ..item(decoded) })
+    });
+    let items = items.collect::<ApiResult<Vec<_>>>()?;
     let batch =
         Batch { run: head.run.map(Into::into), step: head.step, policy, statistics, ..Batch::new(caller, items) };
     Ok((batch, warnings))
+}
+
+/// Reads policies of one request. Items that write the same one share it.
+pub(crate) struct Inline<'p> {
+    policies: &'p Policies,
+    read: Vec<(Value, Policy)>,
+}
+
+impl<'p> Inline<'p> {
+    pub(crate) fn new(policies: &'p Policies) -> Self {
+        Self { policies, read: Vec::new() }
+    }
+
+    pub(crate) fn policy(&mut self, pointer: &str, json: Option<&Value>) -> ApiResult<Option<Policy>> {
+        let Some(json) = json else { return Ok(None) };
+        if let Some((_, known)) = self.read.iter().find(|(written, _)| written == json) {
+            return Ok(Some(known.clone()));
+        }
+        let policy = match json {
+            Value::String(name) => self.policies.named(name, pointer)?,
+            Value::Object(_) => Policy::inline(json).map_err(|error| bad_policy(pointer, error))?,
+            _ => {
+                let message = "a policy is the name of one, or an object with its sections";
+                return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message).into());
+            }
+        };
+        self.read.push((json.clone(), policy.clone()));
+        Ok(Some(policy))
+    }
 }
 
 fn statistic(at: usize, name: &str) -> ApiResult<Statistic> {

@@ -2,7 +2,8 @@
 
 use assay_core::ErrorCode;
 use assay_core::store::StoreError;
-use assay_engine::{EngineError, ReplayError};
+use assay_correction::policy::PolicyError;
+use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -38,7 +39,7 @@ impl From<EngineError> for ApiError {
         let code = error.code();
         match error {
             EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
-            EngineError::Unknown { pointer, message, .. } => Problem::at(code, pointer.to_owned(), message).into(),
+            EngineError::Unknown { pointer, message, .. } => Problem::at(code, pointer, message).into(),
             EngineError::Overloaded { retry_after } => {
                 Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(retry_after.as_secs()) }
             }
@@ -61,6 +62,31 @@ impl From<ReplayError> for ApiError {
             error => Self::new(code, error.to_string()),
         }
     }
+}
+
+impl From<ChannelError> for ApiError {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Store(error) => error.into(),
+            error => Self::new(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<SuggestError> for ApiError {
+    fn from(error: SuggestError) -> Self {
+        match error {
+            SuggestError::Setting(setting) => {
+                Problem::at(ErrorCode::InvalidField, format!("/{}", setting.field), setting.to_string()).into()
+            }
+            SuggestError::Channel(error) => error.into(),
+        }
+    }
+}
+
+/// A policy refused, its pointer made absolute by that of the policy.
+pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> ApiError {
+    Problem::at(ErrorCode::InvalidPolicy, format!("{pointer}{}", error.pointer), error.message).into()
 }
 
 impl From<StoreError> for ApiError {

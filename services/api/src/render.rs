@@ -3,8 +3,16 @@
 use std::borrow::Cow;
 
 use assay_core::{Component, Fault, Outcome, Step};
-use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, Side};
+use assay_correction::Estimate;
+use assay_correction::channel::drift::Change;
+use assay_correction::channel::report::{Rate, Source};
+use assay_correction::channel::{Comparison, Report};
+use assay_engine::{ChannelRates, GroupResult, ItemResult, Policy, Replay, Reply, Side};
 use assay_wire::Warning;
+use assay_wire::channels::{
+    AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
+    ExplainedBody, PersistenceBody, PolicyBody, RateBody,
+};
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{
     ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StepBody, StreamLine,
@@ -94,10 +102,12 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         verdict: grade.map(|grade| Cow::Borrowed(grade.verdict.as_str())),
         pass: result.pass,
         score: grade.map(|grade| grade.score.get()),
+        appeal: result.appeal.as_ref().map(AppealBody::from),
         score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
         backward: result.backward.map(assay_core::Reward::get),
         forward: result.forward.map(assay_core::Reward::get),
         reward: result.reward.map(assay_core::Reward::get),
+        composition: result.composition.as_ref().map(Cow::Borrowed),
         coefficient: result.coefficient,
         coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),
@@ -138,6 +148,7 @@ fn fault_body(fault: &Fault) -> FaultBody<'_> {
 fn group_body(group: &GroupResult) -> GroupBody<'_> {
     GroupBody {
         group: group.group.as_deref().map(Cow::Borrowed),
+        prompt_key: group.prompt_key.clone(),
         n: group.n,
         graded: group.graded,
         mean: group.mean,
@@ -146,7 +157,112 @@ fn group_body(group: &GroupResult) -> GroupBody<'_> {
 }
 
 fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
-    ChannelBody { channel: Cow::Borrowed(&channel.channel), rho0: channel.rho0, rho1: channel.rho1, j: channel.j }
+    let report = &channel.report;
+    let after = report.after;
+    let bounds = |estimate: Estimate| [estimate.interval.low, estimate.interval.high];
+    // After appeals the intervals of the single rates are not those that were measured.
+    let before = |rate: Option<Rate>| rate.filter(|_| after.is_none()).map(|rate| bounds(rate.estimate));
+    let rates = report.rates();
+    ChannelBody {
+        channel: Cow::Borrowed(&report.channel),
+        rho0: rates.map(|rates| rates.rho0).or(report.rho0.map(|rate| rate.shrunk)),
+        rho1: rates.map(|rates| rates.rho1).or(report.rho1.map(|rate| rate.shrunk)),
+        j: report.final_j().map(|j| j.value),
+        rho0_interval: before(report.rho0),
+        rho1_interval: before(report.rho1),
+        j_interval: report.final_j().map(bounds),
+        after_appeals: after.is_some(),
+        uncorrected: report.uncorrected.map(|why| why.to_string()),
+    }
+}
+
+fn estimate_body(estimate: Estimate) -> EstimateBody {
+    EstimateBody { value: estimate.value, low: estimate.interval.low, high: estimate.interval.high }
+}
+
+/// A channel in the wire's words.
+#[must_use]
+pub fn channel_report(report: &Report) -> ChannelReport {
+    let rate = |rate: Rate| RateBody {
+        value: rate.estimate.value,
+        low: rate.estimate.interval.low,
+        high: rate.estimate.interval.high,
+        used: rate.shrunk,
+        source: match rate.source {
+            Source::Measured => "measured",
+            Source::Calibrated => "calibrated",
+            Source::Declared => "declared",
+        }
+        .to_owned(),
+    };
+    let change =
+        |change: Change| ChangeBody { before: change.before, after: change.after, p_value: change.p_value };
+    ChannelReport {
+        channel: report.channel.clone(),
+        version: report.version,
+        negatives: report.graded.negatives,
+        positives: report.graded.positives,
+        overturned_negatives: report.graded.overturned_negatives,
+        overturned_positives: report.graded.overturned_positives,
+        checked_negatives: report.checks[0],
+        checked_positives: report.checks[1],
+        right: report.right,
+        rho0: report.rho0.map(rate),
+        rho1: report.rho1.map(rate),
+        j: report.j.map(estimate_body),
+        after_appeals: report.after.map(|after| AfterBody {
+            rho0: after.rates.rho0,
+            rho1: after.rates.rho1,
+            j: estimate_body(after.j),
+        }),
+        drift: DriftBody {
+            negatives: report.drift.negatives.map(change),
+            positives: report.drift.positives.map(change),
+            drifting: report.drift.drifting,
+        },
+        persistence: PersistenceBody {
+            repeats: report.persistence.repeats,
+            flips: report.persistence.flips,
+            share: report.persistence.share.map(estimate_body),
+        },
+        uncorrected: report.uncorrected.map(|why| why.to_string()),
+    }
+}
+
+/// Two channels in the wire's words.
+#[must_use]
+pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
+    let difference = |estimate: Estimate| DifferenceBody {
+        value: estimate.value,
+        low: estimate.interval.low,
+        high: estimate.interval.high,
+        differs: !estimate.interval.holds(0.0),
+    };
+    ComparisonBody {
+        one: channel_report(comparison.one),
+        other: channel_report(comparison.other),
+        rho0: comparison.rho0.map(difference),
+        rho1: comparison.rho1.map(difference),
+        j: comparison.j.map(difference),
+    }
+}
+
+/// A policy in the wire's words.
+#[must_use]
+pub fn policy_body(policy: &Policy) -> PolicyBody {
+    let explained = policy.rules().explain().into_iter().map(|line| ExplainedBody {
+        field: line.field,
+        function: line.function.to_owned(),
+        formula: line.formula,
+        source: line.source.to_owned(),
+        meaning: line.meaning,
+    });
+    PolicyBody {
+        name: policy.name().to_owned(),
+        hash: policy.hash().map(|hash| hash.to_string()),
+        policy: policy.rules().to_json(),
+        explained: explained.collect(),
+    }
 }
 
 /// A replay in the wire's words.

@@ -269,7 +269,8 @@ fn noted(plan: &Plan, rule: &Appeals, passes: bool, probability: f64, item: &Jud
         }
         Some(precision) => {
             let least = rule.precision;
-            appeal.reason = Some(format!("an overturned verdict would be right with {precision:.3}, less than {least}"));
+            appeal.reason =
+                Some(format!("an overturned verdict would be right with {precision:.3}, less than {least}"));
         }
         None => {
             appeal.reason = Some("how often an overturned verdict would be right is not known yet".to_owned());

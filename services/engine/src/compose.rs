@@ -39,8 +39,7 @@ pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
 fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResult]) {
     let facts: Vec<Vec<Facts<'_>>> =
         groups.iter().map(|places| places.iter().map(|place| Facts::of(plan, &results[*place])).collect()).collect();
-    let samples: Vec<Vec<Sample<'_>>> =
-        facts.iter().map(|group| group.iter().map(Facts::sample).collect()).collect();
+    let samples: Vec<Vec<Sample<'_>>> = facts.iter().map(|group| group.iter().map(Facts::sample).collect()).collect();
     let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
     let composed = plan.policy(at).rules().compose_batch(&samples);
     let made: Vec<Made> = composed.into_iter().flatten().map(Made::of).collect();

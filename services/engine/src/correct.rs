@@ -100,11 +100,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Coefficient of each item and the rule that made it, by position.
-    fn coefficients(
-        &self,
-        plan: &Plan,
-        results: &[&ItemResult],
-    ) -> HashMap<usize, (Option<f64>, &'static str)> {
+    fn coefficients(&self, plan: &Plan, results: &[&ItemResult]) -> HashMap<usize, (Option<f64>, &'static str)> {
         let known = self.known();
         let auto = automatic(plan, results);
         // Estimators that look at the whole batch look at the groups of one rule.
@@ -189,8 +185,7 @@ fn automatic(plan: &Plan, results: &[&ItemResult]) -> Rule {
 /// The estimator that was asked for, or what stands in for it where it cannot be had: the noise-fixed z-score needs a group large
 /// enough, and what divides by J needs a J that is sure.
 fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
-    let needs_rates =
-        matches!(wanted, Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward);
+    let needs_rates = matches!(wanted, Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward);
     if needs_rates && group.rates.is_none() {
         return Rule::Plain(Estimator::Mean);
     }

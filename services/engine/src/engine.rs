@@ -16,8 +16,8 @@ use crate::correct::correct;
 use crate::grade::grade;
 use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan};
-use crate::record;
 use crate::policy::Policies;
+use crate::record;
 use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
@@ -193,6 +193,10 @@ impl Engine {
     pub fn check(&self, item: &BatchItem) -> Result<(), TaskError> {
         let checks = item.checks.iter().map(|(_, task)| task);
         std::iter::once(&item.task).chain(checks).try_for_each(|task| check(&self.inner, task).map(drop))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.inner
     }
 
     /// The graders.

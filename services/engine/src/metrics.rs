@@ -16,7 +16,8 @@ const UNRECORDED: &str = "assay_grades_unrecorded_total";
 const APPEALS: &str = "assay_appeals_total";
 
 /// Names of all metrics of the engine.
-pub const NAMES: &[&str] = &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED, APPEALS];
+pub const NAMES: &[&str] =
+    &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED, APPEALS];
 
 pub(crate) fn describe() {
     describe_counter!(GRADES, Unit::Count, "Graded units by grader, outcome, verdict and whether the cache answered.");
@@ -25,7 +26,11 @@ pub(crate) fn describe() {
     describe_histogram!(BATCH_SECONDS, Unit::Seconds, "Time from admission of a batch until its last result.");
     describe_gauge!(IN_FLIGHT, Unit::Count, "Items admitted and not yet answered.");
     describe_counter!(REFUSED, Unit::Count, "Batches and bodies refused because too much work was waiting.");
-    describe_counter!(APPEALS, Unit::Count, "Verdicts a judge looked at, by grader, judge, side and what became of them.");
+    describe_counter!(
+        APPEALS,
+        Unit::Count,
+        "Verdicts a judge looked at, by grader, judge, side and what became of them."
+    );
     describe_counter!(UNRECORDED, Unit::Count, "Grades answered with `recorded: false` because the record failed.");
 }
 

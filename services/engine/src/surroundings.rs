@@ -89,7 +89,9 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
             return Err(EngineError::Unknown {
                 code: ErrorCode::InvalidPolicy,
                 pointer: format!("/items/{at}/policy"),
-                message: format!("the group `{group}` has another policy at `/items/{of_group}`; give all its items one"),
+                message: format!(
+                    "the group `{group}` has another policy at `/items/{of_group}`; give all its items one"
+                ),
             });
         }
     }

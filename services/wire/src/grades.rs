@@ -8,6 +8,7 @@ use assay_core::record::GradeRecord;
 use assay_core::spec::Spec;
 use assay_core::store::RunSummary;
 
+use crate::channels::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;
 
 /// One row of the record.
@@ -43,6 +44,8 @@ pub struct GradeBody {
     pub prompt_hash: Option<String>,
     /// Name of the policy.
     pub policy: String,
+    /// Hash of the policy's body; null for the default one.
+    pub policy_hash: Option<String>,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
     /// Reason code, when graded.
@@ -51,8 +54,17 @@ pub struct GradeBody {
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
+    /// A second verifier's look; null when the item was not chosen for one.
+    pub appeal: Option<AppealBody>,
+    /// Score after it.
+    pub score_after_appeal: Option<f64>,
     /// The reward.
     pub reward: Option<f64>,
+    /// Number that was to be used as the advantage; null in streams.
+    pub coefficient: Option<f64>,
+    /// How the policy made the reward; null for the default policy.
+    #[schema(value_type = Option<Object>)]
+    pub composition: Value,
     /// Checks and nested tasks.
     #[schema(value_type = Vec<Object>)]
     pub components: Value,
@@ -107,11 +119,16 @@ impl From<&GradeRecord> for GradeBody {
             completion_hash: record.completion_hash.to_string(),
             prompt_hash: record.prompt_hash.map(|hash| hash.to_string()),
             policy: record.policy.to_string(),
+            policy_hash: record.policy_hash.map(|hash| hash.to_string()),
             outcome: record.outcome.clone(),
             verdict: record.verdict.clone(),
             pass: record.pass,
             score: record.score,
+            appeal: record.appeal.as_ref().map(AppealBody::from),
+            score_after_appeal: record.score_after_appeal,
             reward: record.reward,
+            coefficient: record.coefficient,
+            composition: json(&record.composition_json, || Value::Null),
             components: json(&record.components_json, || Value::Array(Vec::new())),
             steps: json(&record.steps_json, || Value::Array(Vec::new())),
             measures: json(&record.measures_json, || Value::Object(serde_json::Map::new())),
@@ -146,6 +163,11 @@ pub struct GradeDetail {
     /// The completion, a string or messages; null when the record does not keep it any more.
     #[schema(value_type = Option<Object>)]
     pub completion: Value,
+    /// The policy; null for the default one.
+    #[schema(value_type = Option<Object>)]
+    pub policy_body: Value,
+    /// What operators said of it, in order of time.
+    pub adjudications: Vec<AdjudicationBody>,
 }
 
 /// A page of grades, newest first.

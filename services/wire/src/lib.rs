@@ -1,5 +1,6 @@
 //! Owns the JSON of requests and replies and its OpenAPI schemas. Owns no socket and no grading.
 
+pub mod channels;
 pub mod grades;
 pub mod problem;
 pub mod reply;

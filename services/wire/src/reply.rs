@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::Warning;
+use crate::channels::AppealBody;
 
 /// Reply to a batch.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -56,6 +57,8 @@ pub struct ResultBody<'a> {
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
+    /// What a second verifier said; null when the item was not chosen for one.
+    pub appeal: Option<AppealBody>,
     /// Score after a second verifier looked; null without an appeal.
     pub score_after_appeal: Option<f64>,
     /// Backward-corrected score; null without a correction.
@@ -64,6 +67,10 @@ pub struct ResultBody<'a> {
     pub forward: Option<f64>,
     /// What to maximise; finite.
     pub reward: Option<f64>,
+    /// How the policy made the reward: `terms` in the order they acted, `weight`, `tag`, `label`, `missing`; null for the default
+    /// policy.
+    #[schema(value_type = Option<Object>)]
+    pub composition: Option<Cow<'a, Value>>,
     /// Number to use as the advantage; null when the group has fewer than two graded members, and in streams.
     pub coefficient: Option<f64>,
     /// How the coefficient was made.
@@ -145,6 +152,8 @@ pub struct GroupBody<'a> {
     /// The group's name; null for the group of one that an item without a group is.
     #[schema(value_type = Option<String>)]
     pub group: Option<Cow<'a, str>>,
+    /// Name under which the prompt's history is kept, for `POST /v1/prompts/suggest`.
+    pub prompt_key: Option<String>,
     /// Members.
     pub n: usize,
     /// Of those, graded; the others are masked.
@@ -168,6 +177,16 @@ pub struct ChannelBody<'a> {
     pub rho1: Option<f64>,
     /// 1 - rho0 - rho1; null when not known.
     pub j: Option<f64>,
+    /// 95 % interval of `rho0`: lower and upper bound.
+    pub rho0_interval: Option<[f64; 2]>,
+    /// 95 % interval of `rho1`.
+    pub rho1_interval: Option<[f64; 2]>,
+    /// 95 % interval of `j`.
+    pub j_interval: Option<[f64; 2]>,
+    /// Whether the rates are those after appeals and audits whose judges have the last word.
+    pub after_appeals: bool,
+    /// Why nothing of this channel is corrected; null when it may be.
+    pub uncorrected: Option<String>,
 }
 
 /// How many items of a batch ended which way.

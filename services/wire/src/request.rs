@@ -9,6 +9,7 @@ use std::fmt;
 use assay_core::{Completion, ErrorCode, Meta, Task, json_pointer};
 use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -30,10 +31,10 @@ pub struct GradeRequest {
     /// Step of the run.
     #[schema(example = 120)]
     pub step: Option<i64>,
-    /// Name of the policy that makes rewards from scores; `default` leaves `reward == score`.
-    #[schema(example = "default")]
-    pub policy: Option<String>,
-    /// Group statistics to compute beside the mean: `p_hat`, `passk`.
+    /// The policy that makes rewards from scores: a name, or the policy itself; `default` leaves `reward == score`.
+    #[schema(value_type = Option<Object>, example = "default")]
+    pub policy: Option<Value>,
+    /// Group statistics to compute beside the mean, by name.
     #[serde(default)]
     pub statistics: Vec<String>,
     /// The rollouts, at least one.
@@ -54,6 +55,10 @@ pub struct ItemRequest {
     /// Name under which the prompt's history is kept over steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_key: Option<String>,
+    /// Its own policy instead of the batch's: a name, or the policy itself; the same for all items of a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub policy: Option<Value>,
     /// Task family: with the grader's name it makes the channel, as in `math/gsm-like`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "gsm-like")]
@@ -123,7 +128,7 @@ struct Envelope<'a> {
     #[serde(default)]
     step: Option<i64>,
     #[serde(default)]
-    policy: Option<String>,
+    policy: Option<Value>,
     #[serde(default)]
     statistics: Vec<String>,
     #[serde(borrow)]

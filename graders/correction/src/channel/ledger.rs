@@ -30,12 +30,20 @@ impl Default for Settings {
 /// Everything known of all channels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
-    reports: BTreeMap<(String, u32), Report>,
+    channels: BTreeMap<(String, u32), Counted>,
     settings: Settings,
 }
 
+/// A counted channel: what rates are made of, and the report that was made.
+#[derive(Debug, Clone, PartialEq)]
+struct Counted {
+    half: Half,
+    priors: [Option<f64>; 2],
+    report: Report,
+}
+
 /// Counts of one channel and version, in order of time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Collected {
     pub(super) stretches: BTreeMap<i64, Stretch>,
     pub(super) judges: BTreeMap<(String, bool), Truths>,
@@ -50,27 +58,36 @@ impl Ledger {
             .into_iter()
             .map(|((channel, version), collected)| Half::new(channel, version, collected, &settings))
             .collect();
-        let reports = halves.iter().map(|half| {
+        let priors: Vec<[Option<f64>; 2]> = halves.iter().map(|half| half.priors(&halves)).collect();
+        let channels = halves.into_iter().zip(priors).map(|(half, priors)| {
             let declared = settings.declared.get(half.channel()).copied();
-            let report = half.report(half.priors(&halves), declared, &settings);
-            ((report.channel.clone(), report.version), report)
+            let report = half.report(priors, declared, &settings);
+            ((report.channel.clone(), report.version), Counted { half, priors, report })
         });
-        Self { reports: reports.collect(), settings }
+        let channels = channels.collect();
+        Self { channels, settings }
     }
 
-    /// What is known of a channel under this version of its grader: of one that was not counted yet, what is declared.
+    /// What is known of a channel under this version of its grader: of one that was not counted yet, what is declared. `declared`
+    /// stands for what the settings declare.
     #[must_use]
-    pub fn of(&self, channel: &str, version: u32) -> Report {
+    pub fn of(&self, channel: &str, version: u32, declared: Option<Rates>) -> Report {
         // A key of two parts cannot be borrowed; a batch asks once for each of its channels.
-        self.reports.get(&(channel.to_owned(), version)).cloned().unwrap_or_else(|| {
-            let half = Half::new(channel.to_owned(), version, Collected::default(), &self.settings);
-            half.report([None, None], self.settings.declared.get(channel).copied(), &self.settings)
-        })
+        let counted = self.channels.get(&(channel.to_owned(), version));
+        match (counted, declared) {
+            (Some(counted), None) => counted.report.clone(),
+            (Some(counted), declared) => counted.half.report(counted.priors, declared, &self.settings),
+            (None, declared) => {
+                let half = Half::new(channel.to_owned(), version, Collected::default(), &self.settings);
+                let declared = declared.or_else(|| self.settings.declared.get(channel).copied());
+                half.report([None, None], declared, &self.settings)
+            }
+        }
     }
 
     /// All counted channels, by name and version.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.reports.values()
+        self.channels.values().map(|counted| &counted.report)
     }
 }
 
@@ -136,7 +153,7 @@ mod tests {
         // Of 6,000 negatives a tenth is right, of 4,000 positives a twentieth is wrong: rho1 = 600 / (600 + 3,800),
         // rho0 = 200 / (200 + 5,400).
         let ledger = Ledger::new(counts("math/a", (400, 40), (400, 20)), Settings::default());
-        let report = ledger.of("math/a", 1);
+        let report = ledger.of("math/a", 1, None);
         let (rho0, rho1) = (report.rho0.unwrap(), report.rho1.unwrap());
         assert!((rho1.estimate.value - 600.0 / 4_400.0).abs() < 1e-12);
         assert!((rho0.estimate.value - 200.0 / 5_600.0).abs() < 1e-12);
@@ -147,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_channel_nobody_checked_is_not_corrected() {
-        let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default()).of("math/a", 1);
+        let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default()).of("math/a", 1, None);
         assert!(matches!(report.uncorrected, Some(Uncorrected::Unknown { missing: "`rho0` and `rho1`", .. })));
         assert_eq!((report.usable(), report.j), (None, None));
     }
@@ -155,7 +172,7 @@ mod tests {
     #[test]
     fn no_correction_when_the_interval_of_j_touches_zero() {
         // Ten checks each: J is anything.
-        let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default()).of("math/a", 1);
+        let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default()).of("math/a", 1, None);
         assert!(matches!(report.uncorrected, Some(Uncorrected::TouchesZero { low }) if low <= 0.0), "{report:?}");
         assert_eq!(report.usable(), None);
         assert!(report.uncorrected.unwrap().to_string().contains("holds 0"));
@@ -165,16 +182,16 @@ mod tests {
     fn declared_rates_stand_until_enough_was_checked() {
         let declared = BTreeMap::from([("math/a".to_owned(), Rates { rho0: 0.01, rho1: 0.3 })]);
         let settings = Settings { declared, ..Settings::default() };
-        let report = Ledger::new(counts("math/a", (10, 5), (10, 5)), settings.clone()).of("math/a", 1);
+        let report = Ledger::new(counts("math/a", (10, 5), (10, 5)), settings.clone()).of("math/a", 1, None);
         assert_eq!(report.rho1.map(|rate| rate.source), Some(Source::Declared));
         assert_eq!(report.usable(), Some(Rates { rho0: 0.01, rho1: 0.3 }));
-        let report = Ledger::new(counts("math/a", (400, 40), (0, 0)), settings.clone()).of("math/a", 1);
+        let report = Ledger::new(counts("math/a", (400, 40), (0, 0)), settings.clone()).of("math/a", 1, None);
         let sources = (report.rho0.map(|rate| rate.source), report.rho1.map(|rate| rate.source));
         assert_eq!(sources, (Some(Source::Declared), Some(Source::Measured)));
         assert!(report.j.is_some());
         // A channel that was never seen has what is declared, too.
         assert_eq!(
-            Ledger::new(ChannelCounts::default(), settings).of("math/a", 1).rho0.map(|rate| rate.shrunk),
+            Ledger::new(ChannelCounts::default(), settings).of("math/a", 1, None).rho0.map(|rate| rate.shrunk),
             Some(0.01)
         );
     }
@@ -185,7 +202,7 @@ mod tests {
         all.add(counts("math/b", (10, 5), (10, 0)));
         all.add(counts("code/c", (1_000, 900), (1_000, 900)));
         let ledger = Ledger::new(all, Settings::default());
-        let rho1 = ledger.of("math/b", 1).rho1.unwrap();
+        let rho1 = ledger.of("math/b", 1, None).rho1.unwrap();
         // Its own half, drawn half the way to 105 of 1,010.
         let f = f64::midpoint(0.5, 105.0 / 1_010.0);
         let e = f64::midpoint(0.0, 50.0 / 1_010.0);
@@ -197,7 +214,7 @@ mod tests {
     fn verdicts_that_judges_decide_change_the_rates_that_count() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
         all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
-        let report = Ledger::new(all, Settings::default()).of("math/a", 1);
+        let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         // Half of the negatives had a judge that never errs: half of the false negatives are gone.
         let after = report.after.unwrap();
         assert!((after.rates.rho1 - report.rho1.unwrap().shrunk / 2.0).abs() < 1e-9);
@@ -207,10 +224,10 @@ mod tests {
 
     #[test]
     fn a_judge_that_may_err_overturns_once_the_channel_is_known() {
-        let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default()).of("math/a", 1);
+        let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default()).of("math/a", 1, None);
         assert_eq!(few.precision("judge@1", 0.9, 0.98, false), None);
         assert_eq!(few.precision("judge@1", 0.9, 1.0, false), Some(1.0));
-        let enough = Ledger::new(counts("math/a", (400, 80), (0, 0)), Settings::default()).of("math/a", 1);
+        let enough = Ledger::new(counts("math/a", (400, 80), (0, 0)), Settings::default()).of("math/a", 1, None);
         let precision = enough.precision("judge@1", 0.9, 0.98, false).unwrap();
         assert!((precision - 0.18 / 0.196).abs() < 1e-12);
     }

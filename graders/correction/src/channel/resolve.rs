@@ -20,6 +20,7 @@ use super::window::{Findings, Stretch, Window};
 const ENOUGH_CHECKS: f64 = 30.0;
 
 /// A channel whose sides are known and whose rates are not yet.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Half {
     channel: String,
     version: u32,

@@ -50,9 +50,8 @@ impl Facts<'_> {
 pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String> {
     let values = facts.values();
     let mut filled = template.clone();
-    fill(&mut filled, "", &mut |text| render_text(text, &values)).map_err(|(pointer, message)| {
-        format!("the judge's task cannot be made: `{pointer}`: {message}")
-    })?;
+    fill(&mut filled, "", &mut |text| render_text(text, &values))
+        .map_err(|(pointer, message)| format!("the judge's task cannot be made: `{pointer}`: {message}"))?;
     Task::from_json(&filled.to_string()).map_err(|error| error.to_string())
 }
 

@@ -1,8 +1,9 @@
 //! `GET /v1/grades/{id}`: one grade with what it was made from.
 
-use assay_core::record::{Body, BodyKind};
+use assay_core::record::{Body, BodyKind, GradeRecord};
 use assay_core::store::Store;
 use assay_core::{ErrorCode, Hash};
+use assay_wire::channels::AdjudicationBody;
 use assay_wire::grades::{GradeBody, GradeDetail};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -32,23 +33,35 @@ pub(crate) async fn get(
         .grade(id)
         .await?
         .ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no grade has the id `{id}`")))?;
+    Ok(Json(detail(store, &record).await?))
+}
+
+/// A row with its bodies and what operators said of it.
+pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult<GradeDetail> {
     let prompt = match record.prompt_hash {
         Some(hash) => body(store, hash).await?,
         None => Value::Null,
     };
+    let policy_body = match record.policy_hash {
+        Some(hash) => body(store, hash).await?,
+        None => Value::Null,
+    };
+    let adjudications = store.adjudications(record.grade).await?.into_iter().map(AdjudicationBody::from);
     let checks = record.checks_json.as_deref().unwrap_or("{}");
-    Ok(Json(GradeDetail {
-        row: GradeBody::from(&record),
+    Ok(GradeDetail {
+        row: GradeBody::from(record),
         task: body(store, record.task_hash).await?,
         checks: serde_json::from_str(checks).unwrap_or(Value::Null),
         prompt,
         completion: body(store, record.completion_hash).await?,
-    }))
+        policy_body,
+        adjudications: adjudications.collect(),
+    })
 }
 
 async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
     Ok(store.body(hash).await?.map_or(Value::Null, |Body { kind, content, .. }| match kind {
         BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
-        BodyKind::Messages | BodyKind::Task => serde_json::from_slice(&content).unwrap_or(Value::Null),
+        BodyKind::Messages | BodyKind::Task | BodyKind::Policy => serde_json::from_slice(&content).unwrap_or(Value::Null),
     }))
 }

@@ -17,6 +17,8 @@ use crate::error::{ApiError, ApiResult};
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1_000;
 
+const APPEALS: &[&str] = &["overturned", "upheld", "disagreed", "unjudged"];
+
 const OUTCOMES: &[&str] = &["graded", "ungradable", "failed"];
 
 /// Which grades; every parameter narrows.
@@ -36,6 +38,8 @@ pub(crate) struct ListQuery {
     outcome: Option<String>,
     /// Exact verdict, as in `wrong_answer`.
     verdict: Option<String>,
+    /// What became of its appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    appeal: Option<String>,
     /// Exact batch.
     batch: Option<String>,
     /// Exact id of the item, as sent.
@@ -77,6 +81,10 @@ pub(crate) async fn list(
         let message = format!("`outcome` is one of {}: `{outcome}`", OUTCOMES.join(", "));
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
+    if let Some(appeal) = query.appeal.as_deref().filter(|appeal| !APPEALS.contains(appeal)) {
+        let message = format!("`appeal` is one of {}: `{appeal}`", APPEALS.join(", "));
+        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
+    }
     if [query.score_min, query.score_max].into_iter().flatten().any(f64::is_nan) {
         return Err(ApiError::new(ErrorCode::InvalidParameter, "`score_min` and `score_max` are numbers"));
     }
@@ -89,6 +97,7 @@ pub(crate) async fn list(
         channel: query.channel,
         outcome: query.outcome,
         verdict: query.verdict,
+        appeal: query.appeal,
         item: query.id,
         group: query.group,
         score_min: query.score_min,
