@@ -121,9 +121,6 @@ fn draw(
         }
         let place = place(unit(random()), prompts.len());
         drawn.push((prompts.swap_remove(place), values.get(arm).copied().unwrap_or(0.0)));
-        if prompts.is_empty() {
-            *share = 0.0;
-        }
     }
     drawn
 }
@@ -148,6 +145,34 @@ mod tests {
         // Shares by softmax at 0.1: 1 / (1 + e^-10) = 0.99995, so that u = 0.5 finds the first arm until it is used up.
         let drawn = draw(vec![vec![4, 5], vec![6]], &[1.0, 0.0], 0.1, 9, &mut || 0.5);
         assert_eq!(drawn.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [5, 4, 6]);
+    }
+
+    #[test]
+    fn an_arm_sees_the_visits_of_its_prompts_in_the_order_of_steps() {
+        let visit = |step, passes| Visit { step: Some(step), judged: 8, passes, ..Visit::default() };
+        let (late, early) = ([visit(2, 8)], [visit(1, 4)]);
+        let candidate = |visits| Candidate { key: "", visits, category: Some("a") };
+        let candidates = [candidate(&late[..]), candidate(&early[..])];
+        let grid = Grid::new(crate::Rates::CLEAN).unwrap();
+        let value = |text| arm_values(&candidates, &[vec![0, 1]], &serde_json::from_str(text).unwrap(), &grid)[0];
+        // Earned 100/110 at step 1 and 36/110 at step 2. Q: 2/3, 0.787879, 0.557576.
+        assert!((value(r#"{"strategy": "sec"}"#) - 0.557_576).abs() < 1e-6);
+        // The last visit only, and 16 rollouts of 16: 0.327273 + sqrt(2 ln 17 / 17) = 0.904611.
+        assert!((value(r#"{"strategy": "dump", "window": 1}"#) - 0.904_611).abs() < 1e-6);
+        // Both: (0.909091 + 0.327273) / 2 + 0.577338.
+        assert!((value(r#"{"strategy": "dump"}"#) - 1.195_520).abs() < 1e-6);
+    }
+
+    #[test]
+    fn prompts_of_one_step_earn_their_mean() {
+        let visit = |passes| [Visit { step: Some(1), judged: 8, passes, ..Visit::default() }];
+        let (solved, even) = (visit(8), visit(4));
+        let candidate = |visits| Candidate { key: "", visits, category: Some("a") };
+        let grid = Grid::new(crate::Rates::CLEAN).unwrap();
+        let settings = Suggest { strategy: Strategy::Sec, ..Suggest::default() };
+        let values = arm_values(&[candidate(&solved[..]), candidate(&even[..])], &[vec![0, 1]], &settings, &grid);
+        // Mean of 36/110 and 100/110 = 0.618182; 2/3 + 0.5 (0.618182 - 2/3) = 0.642424.
+        assert!((values[0] - 0.642_424).abs() < 1e-6);
     }
 
     #[test]
