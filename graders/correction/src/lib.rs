@@ -5,12 +5,14 @@
 
 pub mod group;
 pub mod interval;
+pub mod policy;
 pub mod rates;
 pub mod statistic;
 pub mod tally;
 
 pub use group::{Member, coefficients, mean};
 pub use interval::{Estimate, Interval, wilson};
+pub use policy::{Policy, PolicyError};
 pub use rates::Rates;
 pub use statistic::Statistic;
 pub use tally::Tally;
