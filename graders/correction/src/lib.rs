@@ -7,6 +7,7 @@ pub mod appeal;
 pub mod channel;
 pub mod group;
 pub mod interval;
+pub mod policy;
 pub mod prompts;
 pub mod rates;
 pub mod statistic;
@@ -14,6 +15,7 @@ pub mod tally;
 
 pub use group::{Estimator, Group, Member, advantages, coefficients, mean};
 pub use interval::{Estimate, Interval, wilson};
+pub use policy::{Policy, PolicyError};
 pub use rates::Rates;
 pub use statistic::{Statistic, statistics};
 pub use tally::Tally;

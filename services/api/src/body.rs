@@ -1,6 +1,8 @@
 //! Reading a body: within the size limit, within the bytes the node holds at once, within a pause between pieces.
 
-use assay_core::ErrorCode;
+use assay_core::{ErrorCode, json_pointer};
+use assay_wire::Problem;
+use serde::de::DeserializeOwned;
 use assay_engine::{Admission, BodyPermit};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -8,6 +10,7 @@ use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use std::sync::Arc;
 
+use crate::Api;
 use crate::error::{ApiError, ApiResult};
 use crate::state::ApiLimits;
 
@@ -51,6 +54,24 @@ pub(crate) async fn read(
         read.extend_from_slice(&data);
     }
     Ok(ReadBody { bytes: read.freeze(), permit })
+}
+
+/// A body that is one JSON value, small beside a batch.
+pub(crate) async fn json<T: DeserializeOwned>(api: &Api, headers: &HeaderMap, body: Body) -> ApiResult<T> {
+    let read = read(headers, body, api.engine().admission(), api.limits()).await?;
+    let mut reader = serde_json::Deserializer::from_slice(&read.bytes);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let pointer = json_pointer(error.path());
+        let inner = error.into_inner();
+        if inner.is_data() {
+            let message = inner.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            return ApiError::from(Problem::at(ErrorCode::InvalidField, pointer, message));
+        }
+        ApiError::new(ErrorCode::MalformedJson, format!("the body is not JSON: {inner}"))
+    })?;
+    reader.end().map_err(|error| ApiError::new(ErrorCode::MalformedJson, format!("the body is not JSON: {error}")))?;
+    Ok(value)
 }
 
 fn refuse_too_large(bytes: usize, limits: &ApiLimits) -> ApiResult<()> {

@@ -26,6 +26,7 @@ use crate::routes::documented;
     tags(
         (name = "grading", description = "Batches in, rewards out."),
         (name = "record", description = "Every grade is a stored, queryable, replayable fact."),
+        (name = "noise", description = "How wrong verifiers are, what is done about it, and what rewards are made of."),
         (name = "node", description = "Health, metrics and what the node can grade."),
     ),
 )]

@@ -195,8 +195,7 @@ pub fn channel_report(report: &Report) -> ChannelReport {
         }
         .to_owned(),
     };
-    let change =
-        |change: Change| ChangeBody { before: change.before, after: change.after, p_value: change.p_value };
+    let change = |change: Change| ChangeBody { before: change.before, after: change.after, p_value: change.p_value };
     ChannelReport {
         channel: report.channel.clone(),
         version: report.version,

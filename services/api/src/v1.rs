@@ -1,6 +1,10 @@
 //! The endpoints under `/v1`, one a file.
 
+pub(crate) mod adjudications;
+pub(crate) mod channels;
 pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;
+pub(crate) mod policies;
+pub(crate) mod prompts;
 pub(crate) mod runs;

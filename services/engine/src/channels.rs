@@ -62,7 +62,7 @@ impl Engine {
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn channels(&self) -> Result<Arc<Ledger>, ChannelError> {
         let shared = self.shared();
-        Ok(shared.known.read(self.record()?.as_ref(), shared.clock.monotonic()).await?)
+        Ok(shared.known.read(self.kept()?.as_ref(), shared.clock.monotonic()).await?)
     }
 
     /// Draws a grade for an operator, at random among the newest thousand that fit and were not drawn before, and keeps its
@@ -71,7 +71,7 @@ impl Engine {
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn draw(&self, draws: &Draws) -> Result<Option<(GradeRecord, Draw)>, ChannelError> {
-        let store = self.record()?;
+        let store = self.kept()?;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             run: draws.run.clone(),
@@ -116,7 +116,7 @@ impl Engine {
         note: Option<String>,
         caller: &str,
     ) -> Result<Adjudication, ChannelError> {
-        let store = self.record()?;
+        let store = self.kept()?;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
         let counted = store.adjudications(id).await?.iter().any(|known| known.probability.is_some());
@@ -150,7 +150,7 @@ impl Engine {
         Ok(calibration)
     }
 
-    fn record(&self) -> Result<&Arc<dyn Store>, ChannelError> {
+    fn kept(&self) -> Result<&Arc<dyn Store>, ChannelError> {
         self.store().ok_or(ChannelError::NoRecord)
     }
 
@@ -158,7 +158,7 @@ impl Engine {
         let shared = self.shared();
         let batch = shared.ids.batch(shared.clock.as_ref());
         let entry = Entry::of_event(batch, caller.into(), event, shared.clock.unix_us());
-        Ok(self.record()?.record(Arc::new(entry)).await?)
+        Ok(self.kept()?.record(Arc::new(entry)).await?)
     }
 
     /// Two random numbers: of a fresh id, as all randomness of a node.

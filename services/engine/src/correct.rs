@@ -70,7 +70,6 @@ impl Reply {
 
 /// The groups of a finished batch. Results are in the order of the batch.
 struct Groups<'a> {
-    plan: &'a Plan,
     members: Vec<Vec<Member<'a>>>,
     history: Vec<Option<&'a [Visit]>>,
     /// Rates of each group's channel; `None` where its members come from several, or the channel is not to be corrected.
@@ -91,7 +90,7 @@ impl<'a> Groups<'a> {
             let alone = channels.all(|channel| Arc::ptr_eq(&channel.name, &first.name));
             first.report.usable().filter(|_| alone)
         });
-        Self { plan, members: members.collect(), history: history.collect(), rates: rates.collect() }
+        Self { members: members.collect(), history: history.collect(), rates: rates.collect() }
     }
 
     fn known(&self) -> Vec<Group<'_>> {

@@ -64,8 +64,8 @@ impl Surroundings {
             }
         }
         around.appeals = policies.iter().any(|policy| !policy.rules().appeals.is_empty());
-        around.whole_groups = policies.iter().any(|policy| policy.rules().needs_group());
-        let looks_back = batch.statistics.iter().any(|statistic| statistic.needs_history())
+        around.whole_groups = policies.iter().any(|policy| !policy.rules().is_plain());
+        let looks_back = batch.statistics.iter().any(|statistic| looks_back(*statistic))
             || policies.iter().any(|policy| policy.rules().coefficient == Some(Estimator::Dcpo));
         if looks_back {
             around.history = history(inner, batch).await;
@@ -143,13 +143,7 @@ pub(crate) fn prompt_key(item: &BatchItem) -> String {
     key
 }
 
-/// Whether `statistic` has anything to do with earlier visits.
-trait LooksBack {
-    fn needs_history(&self) -> bool;
-}
-
-impl LooksBack for Statistic {
-    fn needs_history(&self) -> bool {
-        matches!(self, Self::Advantage(Estimator::Dcpo) | Self::Curriculum | Self::ExtraRollouts)
-    }
+/// Whether a statistic looks at earlier visits.
+fn looks_back(statistic: Statistic) -> bool {
+    matches!(statistic, Statistic::Advantage(Estimator::Dcpo) | Statistic::Curriculum | Statistic::ExtraRollouts)
 }

@@ -232,14 +232,15 @@ impl CalibrationBody {
     pub fn check(self) -> Result<Calibration, (&'static str, String)> {
         let Self { channel, version, method, right, right_refused, wrong, wrong_passed } = self;
         if channel.split_once('/').is_none() {
-            return Err(("channel", format!("a channel is a grader and a task family, as `math/default`: `{channel}`")));
+            return Err((
+                "channel",
+                format!("a channel is a grader and a task family, as `math/default`: `{channel}`"),
+            ));
         }
         if !["labels", "dawid_skene"].contains(&method.as_str()) {
             return Err(("method", format!("`method` is `labels` or `dawid_skene`: `{method}`")));
         }
-        for (field, part, whole) in
-            [("right_refused", right_refused, right), ("wrong_passed", wrong_passed, wrong)]
-        {
+        for (field, part, whole) in [("right_refused", right_refused, right), ("wrong_passed", wrong_passed, wrong)] {
             if !(whole.is_finite() && whole >= 1.0) {
                 return Err((field, "both `right` and `wrong` count at least one answer".to_owned()));
             }

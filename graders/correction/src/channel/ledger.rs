@@ -85,6 +85,16 @@ impl Ledger {
         }
     }
 
+    /// The report of a channel as people name it: `math/default@1`, or without a version the newest that was counted.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Report> {
+        let versioned = name.rsplit_once('@').and_then(|(channel, version)| Some((channel, version.parse().ok()?)));
+        let found = versioned.and_then(|(channel, version): (&str, u32)| {
+            self.channels.get(&(channel.to_owned(), version)).map(|counted| &counted.report)
+        });
+        found.or_else(|| self.reports().filter(|report| report.channel == name).last())
+    }
+
     /// All counted channels, by name and version.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
         self.channels.values().map(|counted| &counted.report)

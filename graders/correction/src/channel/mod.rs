@@ -5,6 +5,7 @@
 //! channel change ([`drift`]), and does the same answer always get the same verdict ([`persistence`])?
 
 pub mod checks;
+pub mod compare;
 pub mod dawid_skene;
 pub mod drift;
 pub mod estimate;
@@ -14,5 +15,6 @@ pub mod report;
 mod resolve;
 pub mod window;
 
+pub use compare::Comparison;
 pub use ledger::{Ledger, Settings};
 pub use report::Report;

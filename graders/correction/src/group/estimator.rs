@@ -1,6 +1,8 @@
 //! Advantage estimators by the name a request uses, and those that look at the whole batch. The formulas of single groups are in
 //! [`advantage`] and [`corrected`].
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
 use super::advantage::{self, length};
 use super::{Group, Member, as_f64, corrected};
 
@@ -113,6 +115,22 @@ impl Estimator {
                 ("forward", "rho1 for a pass, rho1 - 1 for none; as the advantage, on policy, needs rates")
             }
         }
+    }
+}
+
+impl Serialize for Estimator {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Estimator {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| {
+            let known: Vec<String> = Self::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
+            de::Error::custom(format_args!("no estimator is named `{name}`; there are {}", known.join(", ")))
+        })
     }
 }
 

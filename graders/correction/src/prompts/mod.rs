@@ -15,4 +15,4 @@ pub mod vade;
 pub use belief::{Belief, Wish};
 pub use choose::{Candidate, Suggestion, suggest};
 pub use moments::Moments;
-pub use settings::{Allocation, Strategy, Suggest};
+pub use settings::{Allocation, BadSetting, Strategy, Suggest};

@@ -1,5 +1,6 @@
 //! The record of grades.
 
+pub(crate) mod adjudicate;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod replay;

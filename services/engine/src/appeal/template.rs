@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use assay_core::{Completion, Evidence, Task};
+use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value as Filled};
 use serde_json::Value;
 
@@ -35,10 +36,10 @@ impl Facts<'_> {
         minijinja::context! {
             prompt => item.prompt.as_ref().map(prompt_text),
             completion => item.completion.text(),
-            task => task,
-            evidence => self.evidence.as_map(),
+            task => Filled::from(Serde(task)),
+            evidence => Filled::from(Serde(self.evidence.as_map())),
             channel => self.channel,
-            meta => &item.meta,
+            meta => Filled::from(Serde(&item.meta)),
         }
     }
 }

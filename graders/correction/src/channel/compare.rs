@@ -1,0 +1,80 @@
+//! Do two channels differ, or two versions of a grader on one channel?
+
+use crate::interval::{Estimate, Interval};
+
+use super::report::{Rate, Report};
+
+/// Differences of two channels, the other minus the one, with 95 % intervals; `None` where either is not known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison<'a> {
+    /// One.
+    pub one: &'a Report,
+    /// The other.
+    pub other: &'a Report,
+    /// Of false-positive rates.
+    pub rho0: Option<Estimate>,
+    /// Of false-negative rates.
+    pub rho1: Option<Estimate>,
+    /// Of J.
+    pub j: Option<Estimate>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Compares channels that were checked apart from each other (MOVER, Zou and Donner 2008, doi 10.1002/sim.3095).
+    #[must_use]
+    pub fn new(one: &'a Report, other: &'a Report) -> Self {
+        let rates = |of: fn(&Report) -> Option<Rate>| difference(of(one)?.estimate, of(other)?.estimate, 1.0).into();
+        Self {
+            one,
+            other,
+            rho0: rates(|report| report.rho0),
+            rho1: rates(|report| report.rho1),
+            j: one.j.zip(other.j).map(|(one, other)| difference(one, other, 2.0)),
+        }
+    }
+}
+
+fn difference(one: Estimate, other: Estimate, most: f64) -> Estimate {
+    Estimate::combine([one, other], Interval { low: -most, high: most }, |[one, other]| other - one)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::channel::{Calibration, ChannelCounts};
+
+    use super::super::{Ledger, Settings};
+    use super::*;
+
+    fn calibrated(version: u32, right_refused: f64) -> ChannelCounts {
+        let channel = "math/a".to_owned();
+        let method = "labels".to_owned();
+        let known = Calibration {
+            channel: channel.clone(),
+            version,
+            method,
+            right: 100.0,
+            right_refused,
+            wrong: 100.0,
+            wrong_passed: 2.0,
+            time_us: 0,
+        };
+        ChannelCounts { calibrations: BTreeMap::from([((channel, version), known)]), ..ChannelCounts::default() }
+    }
+
+    #[test]
+    fn a_version_that_refuses_fewer_right_answers_differs() {
+        let mut counts = calibrated(1, 30.0);
+        counts.add(calibrated(2, 10.0));
+        let ledger = Ledger::new(counts, Settings::default());
+        let (old, new) = (ledger.of("math/a", 1, None), ledger.of("math/a", 2, None));
+        let comparison = Comparison::new(&old, &new);
+        // Newcombe's interval of 10/100 - 30/100: Wilson (0.0552, 0.1744) and (0.2189, 0.3958) give
+        // -0.2 - sqrt(0.0448^2 + 0.0958^2) and -0.2 + sqrt(0.0744^2 + 0.0811^2).
+        let rho1 = comparison.rho1.unwrap();
+        assert!((rho1.value + 0.2).abs() < 1e-12);
+        assert!((rho1.interval.low + 0.3058).abs() < 5e-4 && (rho1.interval.high + 0.0899).abs() < 5e-4, "{rho1:?}");
+        assert!(comparison.rho0.unwrap().interval.holds(0.0));
+    }
+}

@@ -1,0 +1,245 @@
+//! Labels from a group's own agreement, where no gold answer is. Says nothing rather than something doubtful: labels of medium
+//! agreement are the ones that mislead. Knows no rates: nothing here has been checked by a verifier.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::explain::Line;
+use super::read::{self, Checked};
+use super::{Section, as_f64};
+
+/// Where the label comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consensus {
+    /// [`majority`].
+    Ttrl(Abstention),
+    /// [`weighted_by_consistency`].
+    Rlccf(Abstention),
+}
+
+/// When to give no label. A tie never gives one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Abstention {
+    /// Least share of the votes, in \[0, 1\].
+    #[serde(default = "half")]
+    pub share: f64,
+    /// Least distance of the first answer's share from the second's, in \[0, 1\].
+    #[serde(default = "tenth")]
+    pub margin: f64,
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+/// What a group agreed on, from the view of one member.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Label {
+    /// The label; `None` when share or margin are too small, or nobody has an answer.
+    pub answer: Option<Arc<str>>,
+    /// Share of the votes for the answer that came first, in \[0, 1\].
+    pub share: f64,
+    /// Its distance from the second, in \[0, 1\].
+    pub margin: f64,
+    /// Whether this member's answer is the label; `None` without one and for masked members.
+    pub agrees: Option<bool>,
+}
+
+/// The answer that came first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Vote<'a> {
+    /// The answer; of equals the first in the order of their text.
+    pub answer: &'a str,
+    /// Its share of all votes, those without an answer included, in \[0, 1\].
+    pub share: f64,
+    /// Its distance from the second answer's share; 0 in a tie.
+    pub margin: f64,
+}
+
+/// A member that may vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ballot<'a> {
+    /// Its canonical answer; `None` counts among the votes and for nothing.
+    pub answer: Option<&'a str>,
+    /// The model that wrote it; all without one are one model.
+    pub model: Option<&'a str>,
+}
+
+/// The modal answer (TTRL, arXiv 2504.16084). `None` when nobody has an answer.
+#[must_use]
+pub fn majority<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
+    count(ballots, |_| 1.0)
+}
+
+/// argmax over a of sum_n sum_k SC_n 1\[a = o_nk\], SC_n the frequency of model n's own modal answer (RLCCF, arXiv 2508.12338).
+/// `None` when nobody has an answer.
+#[must_use]
+pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
+    let mut models: BTreeMap<Option<&str>, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
+    for ballot in ballots {
+        let (n, answers) = models.entry(ballot.model).or_default();
+        *n += 1;
+        if let Some(answer) = ballot.answer {
+            *answers.entry(answer).or_default() += 1;
+        }
+    }
+    let consistency = |model: Option<&str>| {
+        models.get(&model).map_or(0.0, |(n, answers)| as_f64(answers.values().copied().max().unwrap_or(0)) / as_f64(*n))
+    };
+    count(ballots, |ballot| consistency(ballot.model))
+}
+
+fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Option<Vote<'a>> {
+    let mut votes: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut total = 0.0;
+    for ballot in ballots {
+        let weight = weight(ballot);
+        total += weight;
+        if let Some(answer) = ballot.answer {
+            *votes.entry(answer).or_default() += weight;
+        }
+    }
+    let (mut first, mut second): (Option<(&str, f64)>, f64) = (None, 0.0);
+    for (answer, votes) in votes {
+        match first {
+            Some((_, most)) if votes <= most => second = second.max(votes),
+            first_yet => {
+                second = first_yet.map_or(0.0, |(_, most)| most);
+                first = Some((answer, votes));
+            }
+        }
+    }
+    let (answer, most) = first?;
+    (total > 0.0).then(|| Vote { answer, share: most / total, margin: (most - second) / total })
+}
+
+/// Votes closer than this are a tie: sums of weights in another order may differ by as much.
+const TIE: f64 = 1e-9;
+
+impl Consensus {
+    /// The function's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ttrl(_) => "ttrl",
+            Self::Rlccf(_) => "rlccf",
+        }
+    }
+
+    fn abstention(&self) -> &Abstention {
+        match self {
+            Self::Ttrl(of) | Self::Rlccf(of) => of,
+        }
+    }
+
+    /// The answer that came first among these members, and whether it is a label.
+    #[must_use]
+    pub fn vote<'a>(&self, ballots: &[Ballot<'a>]) -> Option<(Vote<'a>, bool)> {
+        let vote = match self {
+            Self::Ttrl(_) => majority(ballots),
+            Self::Rlccf(_) => weighted_by_consistency(ballots),
+        }?;
+        let Abstention { share, margin } = self.abstention();
+        let clear = vote.share >= share - TIE && vote.margin >= margin - TIE && vote.margin > TIE;
+        Some((vote, clear))
+    }
+}
+
+impl Section for Consensus {
+    fn check(&self) -> Checked {
+        let Abstention { share, margin } = self.abstention();
+        read::within("share", *share, 0.0, 1.0)
+            .and_then(|()| read::within("margin", *margin, 0.0, 1.0))
+            .map_err(|error| error.under(self.name()))
+    }
+
+    fn explain(&self) -> Vec<Line> {
+        let Abstention { share, margin } = self.abstention();
+        let votes = match self {
+            Self::Ttrl(_) => "the modal answer",
+            Self::Rlccf(_) => "argmax of the votes, each weighted by how consistent its model is with itself",
+        };
+        let formula =
+            format!("R = 1[answer = label], label = {votes}, with a share >= {share} and a margin >= {margin}");
+        let meaning = "the group's own agreement stands for a gold answer; without a clear one there is no reward";
+        vec![Line::new(self.name(), self.name(), formula, meaning)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ballots<'a>(answers: &[(&'a str, &'a str)]) -> Vec<Ballot<'a>> {
+        let ballot = |(model, answer): &(&'a str, &'a str)| Ballot {
+            answer: (!answer.is_empty()).then_some(*answer),
+            model: Some(*model),
+        };
+        answers.iter().map(ballot).collect()
+    }
+
+    #[test]
+    fn the_modal_answer_wins() {
+        // 3 of 6 votes, the second has 2.
+        let vote =
+            majority(&ballots(&[("a", "4"), ("a", "5"), ("a", "4"), ("a", ""), ("a", "4"), ("a", "5")])).unwrap();
+        assert_eq!(vote.answer, "4");
+        assert!((vote.share - 0.5).abs() < 1e-12 && (vote.margin - 1.0 / 6.0).abs() < 1e-12);
+        assert_eq!(majority(&ballots(&[("a", "")])), None);
+        assert_eq!(majority(&[]), None);
+    }
+
+    #[test]
+    fn a_consistent_model_outvotes_a_wavering_one() {
+        // a says 7 four times of four (SC 1): 4 votes of 1. b says 1, 2, 3, 9, 9 (SC 2/5): 9 has 2 * 0.4 = 0.8.
+        // Total 4 + 5 * 0.4 = 6.
+        let of = [
+            ("a", "7"),
+            ("a", "7"),
+            ("a", "7"),
+            ("a", "7"),
+            ("b", "1"),
+            ("b", "2"),
+            ("b", "3"),
+            ("b", "9"),
+            ("b", "9"),
+        ];
+        let vote = weighted_by_consistency(&ballots(&of)).unwrap();
+        assert_eq!(vote.answer, "7");
+        assert!((vote.share - 4.0 / 6.0).abs() < 1e-12 && (vote.margin - 3.2 / 6.0).abs() < 1e-12);
+        // By heads 9 has 3 of 5; by consistency 7 has 2 * 1 and 9 has 3 * 1/3 of three models that never agree with themselves.
+        let of = [
+            ("a", "7"),
+            ("a", "7"),
+            ("b", "9"),
+            ("b", "1"),
+            ("b", "2"),
+            ("c", "9"),
+            ("c", "3"),
+            ("c", "4"),
+            ("d", "9"),
+        ];
+        assert_eq!(majority(&ballots(&of)).unwrap().answer, "9");
+        // 7: 2; 9: 1/3 + 1/3 + 1 = 5/3.
+        assert_eq!(weighted_by_consistency(&ballots(&of)).unwrap().answer, "7");
+    }
+
+    #[test]
+    fn a_small_margin_gives_no_label() {
+        let of = |share, margin| Consensus::Ttrl(Abstention { share, margin });
+        let clear = |consensus: Consensus, answers: &[(&str, &str)]| consensus.vote(&ballots(answers)).unwrap().1;
+        let close = [("", "4"), ("", "4"), ("", "4"), ("", "5"), ("", "5")];
+        assert!(clear(of(0.5, 0.2), &close), "0.6 and 0.4");
+        assert!(!clear(of(0.5, 0.25), &close), "the margin is small");
+        assert!(!clear(of(0.7, 0.0), &close), "the share is small");
+        assert!(!clear(of(0.0, 0.0), &close[1..]), "a tie is no label");
+    }
+}

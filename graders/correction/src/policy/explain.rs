@@ -1,0 +1,81 @@
+//! A policy in words: for each function that is switched on its formula with the policy's own numbers. Describes; decides nothing.
+
+use serde::Serialize;
+
+use super::{FUNCTIONS, Policy};
+
+/// A function that a policy switches on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// Where it stands in the policy, such as `length.soft_overlong` or `format.0`.
+    pub field: String,
+    /// Its name in [`FUNCTIONS`].
+    pub function: &'static str,
+    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts.
+    pub formula: String,
+    /// Where the formula is from.
+    pub source: &'static str,
+    /// What it does.
+    pub meaning: String,
+}
+
+/// What a section says of one of its functions.
+pub(super) struct Line {
+    field: String,
+    function: &'static str,
+    formula: String,
+    meaning: String,
+}
+
+impl Line {
+    pub(super) fn new(
+        field: &str,
+        function: &'static str,
+        formula: impl Into<String>,
+        meaning: impl Into<String>,
+    ) -> Self {
+        Self { field: field.to_owned(), function, formula: formula.into(), meaning: meaning.into() }
+    }
+}
+
+impl Policy {
+    /// Every function that is switched on, in the order in which they act; empty for the empty policy, whose reward is the score.
+    #[must_use]
+    pub fn explain(&self) -> Vec<Explained> {
+        let of = |(section, lines): (&'static str, Vec<Line>)| {
+            lines.into_iter().map(move |Line { field, function, formula, meaning }| {
+                let known = FUNCTIONS.iter().find(|known| known.section == section && known.name == function);
+                let field = if field.is_empty() { section.to_owned() } else { format!("{section}.{field}") };
+                Explained { field, function, formula, source: known.map_or("", |known| known.source), meaning }
+            })
+        };
+        self.sections().map(|(name, section)| (name, section.explain())).flat_map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn formulas_have_the_policys_own_numbers() {
+        let policy = json!({
+            "length": { "soft_overlong": { "max": 16384, "buffer": 4096 } },
+            "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
+            "format": [{ "part": "tags", "penalty": 1 }],
+        });
+        let explained = Policy::from_json(&policy).unwrap().explain();
+        let lines: Vec<_> = explained.iter().map(|line| (line.field.as_str(), line.formula.as_str())).collect();
+        assert_eq!(
+            lines,
+            [
+                ("combine.weighted", "(3 outcome + 1 style) / 4"),
+                ("format.0", "tags passed, or R = 0 max(R, 0) + min(R, 0) - 1"),
+                ("length.soft_overlong", "R - 1 min(max((L - 12288) / 4096, 0), 1)"),
+            ]
+        );
+        assert!(Policy::default().explain().is_empty());
+    }
+}

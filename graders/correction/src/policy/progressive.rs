@@ -1,0 +1,104 @@
+//! Stages: parts that have to be reached one after the other. Looks at one item, not at the progress of a training.
+
+use serde::{Deserialize, Serialize};
+
+use super::explain::Line;
+use super::read::{self, Checked, PolicyError};
+use super::{Needs, OUTCOME, Sample, Section};
+
+/// Stages in order; `outcome` is one of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Stages(pub Vec<Stage>);
+
+/// One stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// The part, or `outcome`.
+    pub part: String,
+    /// The score from which the next stage counts, in \[0, 1\].
+    #[serde(default = "full")]
+    pub until: f64,
+    /// Weight of the stage, above 0.
+    #[serde(default = "full")]
+    pub weight: f64,
+}
+
+fn full() -> f64 {
+    1.0
+}
+
+/// Staged reward (after PRS, arXiv 2512.07478; the form is an own derivation): sum of w_t s_t over the stages up to and including
+/// the first whose score is below its `until`, divided by the sum of all weights. `stages` holds (weight, until, score).
+///
+/// In \[0, 1\] for scores; it grows with each score. 0 without stages.
+#[must_use]
+pub fn staged(stages: &[(f64, f64, f64)]) -> f64 {
+    let total: f64 = stages.iter().map(|(weight, ..)| weight).sum();
+    let reached = stages.iter().position(|(_, until, score)| score < until).map_or(stages.len(), |first| first + 1);
+    let sum: f64 = stages.iter().take(reached).map(|(weight, _, score)| weight * score).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+impl Stages {
+    /// The number for an item with this outcome; `None` when a part is missing.
+    #[must_use]
+    pub fn apply(&self, outcome: f64, item: &Sample<'_>) -> Option<f64> {
+        let score = |name: &str| if name == OUTCOME { Some(outcome) } else { item.part_score(name) };
+        let stages = self.0.iter().map(|stage| Some((stage.weight, stage.until, score(&stage.part)?)));
+        Some(staged(&stages.collect::<Option<Vec<_>>>()?))
+    }
+}
+
+impl Section for Stages {
+    fn check(&self) -> Checked {
+        read::distinct("", self.0.iter().map(|stage| stage.part.as_str()))?;
+        for (at, stage) in self.0.iter().enumerate() {
+            read::within(format!("{at}/until"), stage.until, 0.0, 1.0)?;
+            read::positive(format!("{at}/weight"), stage.weight)?;
+            read::within(format!("{at}/weight"), stage.weight, 0.0, 1e9)?;
+        }
+        if self.0.iter().all(|stage| stage.part != OUTCOME) {
+            return Err(PolicyError::at(
+                "",
+                "no stage is `outcome`, so being right would never count; add it, usually as the last",
+            ));
+        }
+        Ok(())
+    }
+
+    fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
+        self.0.iter().for_each(|stage| needs.part(&stage.part));
+    }
+
+    fn explain(&self) -> Vec<Line> {
+        let total: f64 = self.0.iter().map(|stage| stage.weight).sum();
+        let stage = |stage: &Stage| format!("{} {} [until {}]", stage.weight, stage.part, stage.until);
+        let stages = self.0.iter().map(stage).collect::<Vec<_>>().join(" -> ");
+        let meaning = "a stage counts only when the one before it has reached its bound";
+        vec![Line::new("", "stages", format!("({stages}) / {total}"), meaning)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_stage_waits_for_this_one() {
+        // Weights 1, 1, 2. The second stage is at 0.5, below 0.9: (1 * 1 + 1 * 0.5) / 4 = 0.375, the third does not count.
+        assert!((staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.5), (2.0, 1.0, 1.0)]) - 0.375).abs() < 1e-12);
+        // At 0.9 it is reached: (1 + 0.9 + 2 * 0.5) / 4 = 0.725.
+        assert!((staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.9), (2.0, 1.0, 0.5)]) - 0.725).abs() < 1e-12);
+        assert!(staged(&[]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_missing_stage_is_no_stage_at_zero() {
+        let stage = |part: &str| Stage { part: part.to_owned(), until: 1.0, weight: 1.0 };
+        let item = Sample::default();
+        assert_eq!(Stages(vec![stage("call"), stage(OUTCOME)]).apply(1.0, &item), None);
+        assert_eq!(Stages(vec![stage(OUTCOME)]).apply(1.0, &item), Some(1.0));
+    }
+}

@@ -1,0 +1,51 @@
+//! `GET /v1/adjudications/next`: a grade for an operator to look at.
+
+use assay_core::ErrorCode;
+use assay_engine::Draws;
+use assay_wire::channels::DrawnBody;
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::grades::get::detail;
+use super::grades::store;
+use crate::Api;
+use crate::error::{ApiError, ApiResult};
+
+/// Which grades to draw from; every parameter narrows.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NextQuery {
+    /// Exact channel, as in `math/default`.
+    channel: Option<String>,
+    /// Exact name of the run.
+    run: Option<String>,
+    /// Whether to draw a verdict that is a pass; by lot when absent.
+    passes: Option<bool>,
+    /// Only grades that a judge has looked at.
+    judged: Option<bool>,
+}
+
+/// Draws a grade at random among the newest thousand that fit and were not drawn before. Its probability is kept, so that what an
+/// operator says of it counts for the rates of its channel.
+#[utoipa::path(get, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
+    (status = 200, description = "The grade, or null when there is none", body = DrawnBody),
+    (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
+    (status = 503, description = "The record cannot be read or written", body = assay_wire::ProblemBody),
+))]
+pub(crate) async fn next(
+    State(api): State<Api>,
+    query: Result<Query<NextQuery>, QueryRejection>,
+) -> ApiResult<Json<DrawnBody>> {
+    let Query(NextQuery { channel, run, passes, judged }) =
+        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let draws = Draws { channel, run, passes, judged: judged.unwrap_or(false) };
+    let Some((grade, draw)) = api.engine().draw(&draws).await? else {
+        return Ok(Json(DrawnBody { grade: None, probability: None }));
+    };
+    let grade = detail(store(&api)?.as_ref(), &grade).await?;
+    Ok(Json(DrawnBody { grade: Some(grade), probability: Some(draw.probability) }))
+}

@@ -1,0 +1,37 @@
+//! `POST /v1/grades/{id}/adjudicate`: an operator's word on a grade.
+
+use assay_wire::channels::{AdjudicateRequest, AdjudicationBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use http::HeaderMap;
+
+use super::path_id;
+use crate::error::ApiResult;
+use crate::v1::grade::LOCAL_CALLER;
+use crate::{Api, body};
+
+/// Keeps an operator's word on a grade. It counts for the rates of the channel if the grade was drawn by
+/// `GET /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
+#[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
+    params(("id" = String, Path, description = "Id of the grade")),
+    request_body = AdjudicateRequest,
+    responses(
+        (status = 200, description = "The adjudication, kept", body = AdjudicationBody),
+        (status = 400, description = "The id is no id, or the body is no JSON", body = assay_wire::ProblemBody),
+        (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
+        (status = 422, description = "The grade has no verdict to adjudicate, or a field is wrong", body = assay_wire::ProblemBody),
+        (status = 503, description = "The record cannot be read or written", body = assay_wire::ProblemBody),
+    ))]
+pub(crate) async fn adjudicate(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<AdjudicationBody>> {
+    let id = path_id(path)?;
+    let AdjudicateRequest { pass, note } = body::json(&api, &headers, body).await?;
+    let adjudication = api.engine().adjudicate(id, pass, note, LOCAL_CALLER).await?;
+    Ok(Json(adjudication.into()))
+}

@@ -1,0 +1,54 @@
+//! `/v1/policies`: what rewards are made of.
+
+use assay_engine::Policy;
+use assay_wire::channels::{PoliciesBody, PolicyBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::error::{ApiError, ApiResult, bad_policy};
+use crate::{Api, body, render};
+use assay_core::ErrorCode;
+
+/// The policies of this node, each with what its parts do.
+#[utoipa::path(get, path = "/v1/policies", tag = "noise", responses(
+    (status = 200, description = "The policies", body = PoliciesBody),
+))]
+pub(crate) async fn list(State(api): State<Api>) -> Json<PoliciesBody> {
+    Json(PoliciesBody { policies: api.engine().policies().iter().map(render::policy_body).collect() })
+}
+
+/// One policy of this node.
+#[utoipa::path(get, path = "/v1/policies/{name}", tag = "noise",
+    params(("name" = String, Path, description = "Name of the policy")),
+    responses(
+        (status = 200, description = "The policy", body = PolicyBody),
+        (status = 404, description = "No policy has this name", body = assay_wire::ProblemBody),
+    ))]
+pub(crate) async fn get(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+) -> ApiResult<Json<PolicyBody>> {
+    let Path(name) =
+        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let policy = api.engine().policies().iter().find(|policy| policy.name() == name);
+    let policy = policy.ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no policy is named `{name}`")))?;
+    Ok(Json(render::policy_body(policy)))
+}
+
+/// Reads a policy as a request would write it out, and says what its parts do or which field is wrong.
+#[utoipa::path(post, path = "/v1/policies/check", tag = "noise",
+    request_body(content = Object, description = "The policy"),
+    responses(
+        (status = 200, description = "The policy as it is meant", body = PolicyBody),
+        (status = 400, description = "The body is no JSON", body = assay_wire::ProblemBody),
+        (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
+    ))]
+pub(crate) async fn check(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
+    let json: Value = body::json(&api, &headers, body).await?;
+    let policy = Policy::inline(&json).map_err(|error| bad_policy("", error))?;
+    Ok(Json(render::policy_body(&policy)))
+}

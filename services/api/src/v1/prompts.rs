@@ -1,0 +1,58 @@
+//! `POST /v1/prompts/suggest`: which prompts to sample next.
+
+use assay_core::ErrorCode;
+use assay_correction::prompts::Suggest;
+use assay_engine::Wish;
+use assay_wire::Problem;
+use assay_wire::channels::{SuggestRequest, SuggestionBody, SuggestionsBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::error::ApiResult;
+use crate::{Api, body};
+
+/// Chooses prompts of a run by what their visits showed, and how many rollouts each is worth.
+#[utoipa::path(post, path = "/v1/prompts/suggest", tag = "noise", request_body = SuggestRequest, responses(
+    (status = 200, description = "The prompts, best first", body = SuggestionsBody),
+    (status = 400, description = "The body is no JSON", body = assay_wire::ProblemBody),
+    (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
+    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
+))]
+pub(crate) async fn suggest(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<SuggestionsBody>> {
+    let SuggestRequest { run, keys, categories, channel, seed, settings } = body::json(&api, &headers, body).await?;
+    let settings: Suggest = serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
+        let pointer = assay_core::json_pointer(error.path());
+        Problem::at(ErrorCode::InvalidField, pointer, error.into_inner().to_string())
+    })?;
+    let channel = match channel {
+        Some(channel) => Some(versioned(&api, channel)?),
+        None => None,
+    };
+    let wish = Wish { run, keys, categories, channel, seed, settings };
+    let prompts = api.engine().suggest(wish).await?.into_iter().map(|chosen| SuggestionBody {
+        prompt_key: chosen.prompt_key,
+        rollouts: chosen.rollouts,
+        value: chosen.value,
+        visits: chosen.visits,
+    });
+    Ok(Json(SuggestionsBody { prompts: prompts.collect() }))
+}
+
+/// The channel with the version its grader has now.
+fn versioned(api: &Api, channel: String) -> ApiResult<(String, u32)> {
+    let grader = channel.split('/').next().unwrap_or_default();
+    match api.engine().graders().by_name(grader) {
+        Some(grader) => Ok((channel, grader.spec().version)),
+        None => {
+            let message = format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
+            Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into())
+        }
+    }
+}
