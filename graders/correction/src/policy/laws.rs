@@ -133,6 +133,20 @@ fn efficiency_leaves_wrong_answers_alone() {
     // The right answer costs all there is, and still gets what the best of the wrong ones gets.
     near(&policy(&value).compose(&[partial, item]), &[Some(0.5), Some(0.5)]);
     near(&policy(&value).compose(&[item]), &[Some(0.0)]);
+    // A score without a notion of pass is neither right nor wrong, and no factor acts on it.
+    near(&policy(&value).compose(&[Sample { pass: None, ..partial }]), &[Some(0.5)]);
+}
+
+#[test]
+fn efficiency_acts_on_what_a_wrong_answer_would_not_get() {
+    let parts = [part("style", Some(1.0))];
+    let item = Sample { parts: &parts, measures: &[("cost", 1.0)], ..right() };
+    let value = json!({
+        "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
+        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+    });
+    // A wrong answer of that style gets 1/4, a right one 1; half of the 3/4 between them is left: 1/4 + 3/8.
+    near(&policy(&value).compose(&[item]), &[Some(0.625)]);
 }
 
 #[test]
@@ -244,7 +258,12 @@ fn a_reward_is_never_infinite() {
     assert!(composed.reward.is_none_or(|reward| reward.get().is_finite()));
 }
 
-/// A batch of a policy that uses every kind of section that may lower or raise a reward.
+/// Half of the wrong answers get nothing, the others a part of the score.
+fn partial_score(partial: f64) -> f64 {
+    if partial < 0.45 { 0.0 } else { partial }
+}
+
+/// Policies of every kind of section that may lower or raise a reward.
 fn policies() -> impl Strategy<Value = Value> {
     let share = || (0..=10u32).prop_map(|tenths| f64::from(tenths) / 10.0);
     let some = |value: BoxedStrategy<Value>| prop::option::of(value);
@@ -320,14 +339,14 @@ proptest! {
     #[test]
     fn nothing_lifts_a_wrong_answer_above_a_right_one(
         value in policies(),
-        members in prop::collection::vec((any::<bool>(), 0..3usize, 0.0..300.0f64, 0.0..9.0f64, any::<bool>()), 1..9),
+        members in prop::collection::vec((any::<bool>(), 0..3usize, 0.0..300.0f64, 0.0..9.0f64, any::<bool>(), 0.0..0.9f64), 1..9),
     ) {
         let parts = [[part("p", Some(0.0))], [part("p", Some(0.4))], [part("p", Some(1.0))]];
         let measures: Vec<_> = members.iter().map(|member| [("m", member.3)]).collect();
         let group: Vec<_> = members
             .iter()
             .zip(&measures)
-            .map(|((is_right, p, tokens, _, truncated), measures)| Sample {
+            .map(|((is_right, p, tokens, _, truncated, partial), measures)| Sample {
                 parts: &parts[*p],
                 measures,
                 tokens: Some(*tokens),
@@ -336,7 +355,7 @@ proptest! {
                 answer: Some(if *truncated { "1" } else { "2" }),
                 // Rates of 0.2 and 0.3.
                 corrected: Reward::new(if *is_right { 1.6 } else { -0.4 }).ok(),
-                ..if *is_right { right() } else { wrong() }
+                ..if *is_right { right() } else { Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() } }
             })
             .collect();
         let policy = policy(&value);

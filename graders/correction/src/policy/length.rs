@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
 use super::shape::sigmoid;
 use super::{Needs, Section, as_f64};
@@ -219,16 +219,16 @@ impl Section for Length {
     fn explain(&self) -> Vec<Line> {
         let overlong = self.soft_overlong.as_ref().map(|of| {
             let SoftOverlong { max, buffer, factor } = of;
-            let formula = format!("R - {factor} min(max((L - {}) / {buffer}, 0), 1)", max - buffer);
+            let formula = format!("R - {factor} min(max((L - {}) / {buffer}, 0), 1)", tidy(max - buffer));
             Line::new("soft_overlong", "soft_overlong", formula, "tokens near the limit cost more and more")
         });
         let beyond = self.beyond.as_ref().map(|of| {
             let Beyond { threshold, max, weight } = of;
-            let formula = format!("R - {weight} min(max((L - {threshold}) / {}, 0), 1)", max - threshold);
+            let formula = format!("R - {weight} min(max((L - {threshold}) / {}, 0), 1)", tidy(max - threshold));
             Line::new("beyond", "beyond", formula, "tokens beyond the threshold cost more and more")
         });
         let lambda = self.grpo_lambda.as_ref().map(|of| {
-            let formula = format!("R (1 - {} sigmoid((L - mean) / std)) if right", of.alpha);
+            let formula = format!("W + (R - W) (1 - {} sigmoid((L - mean) / std)) if right", of.alpha);
             let groups = of.share.map_or_else(
                 || format!("groups with at least {} right", of.accuracy.unwrap_or_default()),
                 |share| format!("the best {share} of the batch's groups"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Section;
 use super::as_f64;
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
 
 /// What repetition costs. The functions may be used together.
@@ -211,7 +211,7 @@ impl Section for Repetition {
         let ngrams = self.ngrams.as_ref().map(|of| {
             let NGrams { n, above, penalty } = of;
             let formula =
-                format!("R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams", 1.0 - above);
+                format!("R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams", tidy(1.0 - above));
             Line::new("ngrams", "ngrams", formula, "text that says the same again loses by how much of it does")
         });
         [tail, ngrams].into_iter().flatten().collect()

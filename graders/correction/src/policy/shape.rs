@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, Level, PolicyError};
 use super::{Needs, Sample, Section, as_f64};
 
@@ -317,7 +317,10 @@ impl Section for Shape {
             }
             Self::Lsc(of) => {
                 let q85 = q85(&of.references).unwrap_or_default();
-                (format!("log sigmoid(R - {q85})"), "little is gained above what 85 % of the references stay below")
+                (
+                    format!("log sigmoid(R - {})", tidy(q85)),
+                    "little is gained above what 85 % of the references stay below",
+                )
             }
             Self::Tanh(of) => (format!("tanh({} (R - {}))", of.k, of.centre), "large numbers saturate at -1 and 1"),
             Self::Arctan(of) => {
