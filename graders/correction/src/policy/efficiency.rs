@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::{Line, tidy};
 use super::read::{self, Checked, Level, PolicyError};
+use super::shape::ramp;
 use super::{Needs, Section};
 
 /// Factors on right answers. The functions may be used together; they multiply.
@@ -137,7 +138,7 @@ pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
 /// normalisation is an own choice; the source takes the number as given.)
 #[must_use]
 pub fn cost_reward(cost: f64, most: f64) -> f64 {
-    1.0 - (cost / most).clamp(0.0, 1.0)
+    1.0 - ramp(cost, most)
 }
 
 impl Otc {

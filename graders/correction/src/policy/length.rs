@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
-use super::shape::sigmoid;
+use super::shape::{ramp, sigmoid};
 use super::{Needs, Section, as_f64};
 
 /// What length costs. The functions may be used together.
@@ -93,16 +93,14 @@ fn lambda_alpha() -> f64 {
 /// at -factor beyond `max`. 0 up to max - buffer. In \[-factor, 0\].
 #[must_use]
 pub fn soft_overlong(tokens: f64, max: f64, buffer: f64, factor: f64) -> f64 {
-    let over = (tokens - (max - buffer)) / buffer;
-    0.0 - over.clamp(0.0, 1.0) * factor
+    0.0 - ramp(tokens - (max - buffer), buffer) * factor
 }
 
 /// Length term of G-RA (arXiv 2508.10548): (threshold - L) / (max - threshold) for L > threshold, else 0, times `weight`, held at
 /// -weight beyond `max`. In \[-weight, 0\].
 #[must_use]
 pub fn beyond(tokens: f64, threshold: f64, max: f64, weight: f64) -> f64 {
-    let over = (tokens - threshold) / (max - threshold);
-    0.0 - over.clamp(0.0, 1.0) * weight
+    0.0 - ramp(tokens - threshold, max - threshold) * weight
 }
 
 /// Factor of a right answer in a group where length counts (GRPO-lambda, arXiv 2505.18086): 1 - alpha sigmoid((L - mean) / std),

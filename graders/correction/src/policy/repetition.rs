@@ -9,6 +9,7 @@ use super::Section;
 use super::as_f64;
 use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
+use super::shape::ramp;
 
 /// What repetition costs. The functions may be used together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -143,7 +144,7 @@ pub fn repeated_share(units: &[u32], n: usize) -> f64 {
 /// -penalty (share - above) / (1 - above) for a share above the bound, else 0. In \[-penalty, 0\].
 #[must_use]
 pub fn repetition_penalty(share: f64, above: f64, penalty: f64) -> f64 {
-    0.0 - penalty * ((share - above) / (1.0 - above)).clamp(0.0, 1.0)
+    0.0 - penalty * ramp(share - above, 1.0 - above)
 }
 
 impl TailLoop {
