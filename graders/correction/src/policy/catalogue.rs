@@ -10,7 +10,8 @@ pub struct Function {
     pub name: &'static str,
     /// The section it stands in.
     pub section: &'static str,
-    /// Its formula. `R` is the reward as it stands when the function acts, `s` a part's score, `L` a length in tokens.
+    /// Its formula. `R` is the reward as it stands when the function acts, `W` what a wrong answer with the same parts would have
+    /// there, `s` a part's score, `L` a length in tokens.
     pub formula: &'static str,
     /// Where the formula is from.
     pub source: &'static str,
@@ -217,7 +218,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "otc",
         section: "efficiency",
-        formula: "R (1 - alpha + alpha r), r = cos(m pi / (2 m + c)) or sin(m pi / (m + n))",
+        formula: "W + (R - W) (1 - alpha + alpha r), r = cos(m pi / (2 m + c)) or sin(m pi / (m + n))",
         source: "OTC (arXiv 2504.14870)",
         summary: "fewer calls of tools on right answers",
         example: r#"{"efficiency":{"otc":{"form":"grpo","alpha":0.5,"measure":"calls"}}}"#,
@@ -225,7 +226,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "work",
         section: "efficiency",
-        formula: "R (1 - alpha + alpha (s + d) / (2 d)), s = floor(log2(T_ref / T)) within -+d",
+        formula: "W + (R - W) (1 - alpha + alpha (s + d) / (2 d)), s = floor(log2(T_ref / T)) within -+d",
         source: "ACECode (arXiv 2412.17264) for the idea; own derivation of the form",
         summary: "less work on right answers, by doublings",
         example: r#"{"efficiency":{"work":{"alpha":0.3,"reference":"reference_work","doublings":2}}}"#,
@@ -233,7 +234,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "cost",
         section: "efficiency",
-        formula: "R (1 - alpha + alpha (1 - min(cost / most, 1)))",
+        formula: "W + (R - W) (1 - alpha + alpha (1 - min(cost / most, 1)))",
         source: "the code of Router-R1",
         summary: "lower cost on right answers",
         example: r#"{"efficiency":{"cost":{"alpha":0.2,"most":0.05}}}"#,
@@ -241,7 +242,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "diversity",
         section: "diversity",
-        formula: "R (1 + lambda (1 - equal others / (G - 1)))",
+        formula: "W + (R - W) (1 + lambda (1 - equal others / (G - 1)))",
         source: "own derivation",
         summary: "right answers that few others gave get more",
         example: r#"{"diversity":{"lambda":0.2}}"#,
@@ -265,7 +266,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "grpo_lambda",
         section: "length",
-        formula: "R (1 - alpha sigmoid((L - mean) / std)) for right answers of groups that are mostly right",
+        formula: "W + (R - W) (1 - alpha sigmoid((L - mean) / std)) for right answers of groups that are mostly right",
         source: "GRPO-lambda (arXiv 2505.18086)",
         summary: "shorter right answers where the group can afford it",
         example: r#"{"length":{"grpo_lambda":{"alpha":0.6,"share":0.2}}}"#,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, Level, PolicyError};
 use super::shape::sigmoid;
 use super::{Needs, OUTCOME, Sample, Section};
@@ -286,7 +286,7 @@ impl Section for Combine {
         let (formula, meaning) = match self {
             Self::Weighted(of) => {
                 let total: f64 = of.weights.values().sum();
-                (format!("({}) / {total}", sum(&of.weights)), "each part counts by its weight")
+                (format!("({}) / {}", sum(&of.weights), tidy(total)), "each part counts by its weight")
             }
             Self::Product(of) => {
                 (format!("outcome * {}", of.parts.join(" * ")), "each part cuts what the others leave")
@@ -302,22 +302,31 @@ impl Section for Combine {
             }
             Self::Rubric(of) => {
                 let (c, total) = (of.saturation, of.weights.values().sum::<f64>());
+                let terms = of
+                    .weights
+                    .iter()
+                    .map(|(name, weight)| format!("{weight} g({name})"))
+                    .collect::<Vec<_>>()
+                    .join(" + ");
                 let unless = if of.critical.is_empty() {
                     String::new()
                 } else {
-                    format!("0 unless {}; else ", of.critical.join(" and "))
+                    format!("0 unless met: {}; else ", of.critical.join(", "))
                 };
                 (
-                    format!("{unless}g({}) / {total} by parts, g(s) = {} s / (1 + {c} s)", sum(&of.weights), 1.0 + c),
+                    format!("{unless}({terms}) / {}, g(s) = {} s / (1 + {c} s)", tidy(total), tidy(1.0 + c)),
                     "a rubric whose critical parts cannot be made up for and whose parts saturate",
                 )
             }
             Self::Points(of) => {
                 let best: f64 = of.points.values().map(|points| points.max(0.0)).sum();
-                (format!("({}) / {best}", sum(&of.points)), "points for what is met, negative points for faults")
+                (
+                    format!("({}) / {}", sum(&of.points), tidy(best)),
+                    "points for what is met, negative points for faults",
+                )
             }
             Self::Cgpo(of) => (
-                format!("sigmoid({} - {}) if {} else 0", of.measure, of.reference, of.judges.join(" and ")),
+                format!("sigmoid({} - {}) if met: {}; else 0", of.measure, of.reference, of.judges.join(", ")),
                 "the reward model counts only where every judge is met",
             ),
         };

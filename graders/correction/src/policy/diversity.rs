@@ -31,7 +31,7 @@ impl Section for Diversity {
     }
 
     fn explain(&self) -> Vec<Line> {
-        let formula = format!("R (1 + {} (1 - equal others / (G - 1))) if right", self.lambda);
+        let formula = format!("W + (R - W) (1 + {} (1 - equal others / (G - 1))) if right", self.lambda);
         vec![Line::new("", "diversity", formula, "right answers that few others of the group gave get more")]
     }
 }

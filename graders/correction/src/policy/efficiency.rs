@@ -5,8 +5,9 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, Level, PolicyError};
+use super::shape::ramp;
 use super::{Needs, Section};
 
 /// Factors on right answers. The functions may be used together; they multiply.
@@ -137,7 +138,7 @@ pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
 /// normalisation is an own choice; the source takes the number as given.)
 #[must_use]
 pub fn cost_reward(cost: f64, most: f64) -> f64 {
-    1.0 - (cost / most).clamp(0.0, 1.0)
+    1.0 - ramp(cost, most)
 }
 
 impl Otc {
@@ -215,21 +216,21 @@ impl Section for Efficiency {
 
     fn explain(&self) -> Vec<Line> {
         let otc = self.otc.as_ref().map(|of| {
-            let (keep, alpha, m, c) = (1.0 - of.alpha, of.alpha, &of.measure, of.most.unwrap_or(1.0));
+            let (keep, alpha, m, c) = (tidy(1.0 - of.alpha), of.alpha, &of.measure, of.most.unwrap_or(1.0));
             let formula = match of.form {
-                Form::Ppo => format!("R ({keep} + {alpha} cos({m} pi / (2 {m} + {c}))) if right"),
+                Form::Ppo => format!("W + (R - W) ({keep} + {alpha} cos({m} pi / (2 {m} + {c}))) if right"),
                 Form::Grpo => format!(
-                    "R ({keep} + {alpha} sin({m} pi / ({m} + n))) if right, n the fewest of the group's right answers; \
+                    "W + (R - W) ({keep} + {alpha} sin({m} pi / ({m} + n))) if right, n the fewest of the group's right answers; \
                      cos({m} pi / (2 {m} + {c})) for the sine when n = 0"
                 ),
             };
             Line::new("otc", "otc", formula, "right answers with more calls than needed get less")
         });
         let work = self.work.as_ref().map(|of| {
-            let (keep, alpha, d) = (1.0 - of.alpha, of.alpha, of.doublings);
+            let (keep, alpha, d) = (tidy(1.0 - of.alpha), of.alpha, of.doublings);
             let (measure, reference) = (&of.measure, &of.reference);
             let formula = format!(
-                "R ({keep} + {alpha} (s + {d}) / {}) if right, s = floor(log2({reference} / {measure})) within -+{d}",
+                "W + (R - W) ({keep} + {alpha} (s + {d}) / {}) if right, s = floor(log2({reference} / {measure})) within -+{d}",
                 2 * d
             );
             Line::new(
@@ -240,8 +241,13 @@ impl Section for Efficiency {
             )
         });
         let cost = self.cost.as_ref().map(|of| {
-            let formula =
-                format!("R ({} + {} (1 - min({} / {}, 1))) if right", 1.0 - of.alpha, of.alpha, of.measure, of.most);
+            let formula = format!(
+                "W + (R - W) ({} + {} (1 - min({} / {}, 1))) if right",
+                tidy(1.0 - of.alpha),
+                of.alpha,
+                of.measure,
+                of.most
+            );
             Line::new("cost", "cost", formula, "right answers that cost more get less")
         });
         [otc, work, cost].into_iter().flatten().collect()

@@ -11,12 +11,19 @@ pub struct Explained {
     pub field: String,
     /// Its name in [`FUNCTIONS`].
     pub function: &'static str,
-    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts.
+    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts, `W` what a wrong answer with
+    /// the same parts would have there: 0 for a plain outcome.
     pub formula: String,
     /// Where the formula is from.
     pub source: &'static str,
     /// What it does.
     pub meaning: String,
+}
+
+/// A number that was computed from those of a policy, without the dust of binary fractions: 1 - 0.9 is 0.1.
+pub(super) fn tidy(number: f64) -> String {
+    let rounded = (number * 1e9).round() / 1e9;
+    if rounded.is_finite() && rounded.abs() > 1e-6 { rounded.to_string() } else { number.to_string() }
 }
 
 /// What a section says of one of its functions.
@@ -58,6 +65,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn computed_numbers_are_tidy() {
+        assert_eq!(tidy(1.0 - 0.9), "0.1");
+        assert_eq!(tidy(0.1 + 0.2), "0.3");
+        assert_eq!((tidy(0.0), tidy(1e-12), tidy(f64::MAX)), ("0".to_owned(), 1e-12.to_string(), f64::MAX.to_string()));
+    }
 
     #[test]
     fn formulas_have_the_policys_own_numbers() {

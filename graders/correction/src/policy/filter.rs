@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked};
 use super::shape::Nothing;
 use super::{Section, as_f64};
@@ -207,11 +207,11 @@ impl Section for Filter {
         let (formula, meaning) = match self {
             Self::BestOfN(_) => ("w = 1 for the best".to_owned(), "only the best of a group is drawn"),
             Self::BestRandom(of) => (
-                format!("w = {} for the best, {} shared by the others", of.best, 1.0 - of.best),
+                format!("w = {} for the best, {} shared by the others", of.best, tidy(1.0 - of.best)),
                 "the best and any other are drawn",
             ),
             Self::BestWorst(of) => (
-                format!("w = {} for the best, {} for the worst", of.best, 1.0 - of.best),
+                format!("w = {} for the best, {} for the worst", of.best, tidy(1.0 - of.best)),
                 "the best and the worst are drawn, where rewards are most to be relied on",
             ),
             Self::Power(of) => (format!("w = |R|^{} / sum", of.exponent), "rewards far from 0 are drawn more often"),

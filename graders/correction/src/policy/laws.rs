@@ -54,7 +54,7 @@ fn a_correction_comes_before_a_shape() {
     let policy = policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
     let composed = policy.compose(&group);
     // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction and says so.
-    near(&composed, &[Some(0.832_018_385_133_924_6), Some(0.401_312_339_887_548_1), Some(0.731_058_578_630_004_9)]);
+    near(&composed, &[Some(0.832_018_385_133_924_5), Some(0.401_312_339_887_548), Some(0.731_058_578_630_004_9)]);
     assert_eq!(composed[0].terms[0].name, "backward");
     assert_eq!(composed[2].terms[0].name, "score_uncorrected");
 }
@@ -133,6 +133,20 @@ fn efficiency_leaves_wrong_answers_alone() {
     // The right answer costs all there is, and still gets what the best of the wrong ones gets.
     near(&policy(&value).compose(&[partial, item]), &[Some(0.5), Some(0.5)]);
     near(&policy(&value).compose(&[item]), &[Some(0.0)]);
+    // A score without a notion of pass is neither right nor wrong, and no factor acts on it.
+    near(&policy(&value).compose(&[Sample { pass: None, ..partial }]), &[Some(0.5)]);
+}
+
+#[test]
+fn efficiency_acts_on_what_a_wrong_answer_would_not_get() {
+    let parts = [part("style", Some(1.0))];
+    let item = Sample { parts: &parts, measures: &[("cost", 1.0)], ..right() };
+    let value = json!({
+        "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
+        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+    });
+    // A wrong answer of that style gets 1/4, a right one 1; half of the 3/4 between them is left: 1/4 + 3/8.
+    near(&policy(&value).compose(&[item]), &[Some(0.625)]);
 }
 
 #[test]
@@ -176,6 +190,32 @@ fn what_a_function_needs_has_to_be_there() {
 }
 
 #[test]
+fn references_may_be_each_items_own() {
+    let value = json!({ "outcome": { "measure": "raw" }, "shape": { "sigmoid": { "references": ["ref", 0.5] } } });
+    let of = |measures| Sample { measures, pass: None, ..right() };
+    let composed = policy(&value);
+    let composed =
+        composed.compose(&[of(&[("raw", 2.0), ("ref", 1.0)]), of(&[("raw", 2.0), ("ref", 2.0)]), of(&[("raw", 2.0)])]);
+    // python: s = lambda x: 1 / (1 + math.exp(-x)); (s(1) + s(1.5)) / 2, (s(0) + s(1.5)) / 2
+    near(&composed, &[Some(0.774_316_527_411_824_2), Some(0.658_787_238_096_821_8), None]);
+}
+
+#[test]
+fn stages_stand_in_for_a_combination() {
+    let call = |score| [part("call", Some(score))];
+    let (parsed, broken) = (call(1.0), call(0.0));
+    let value = json!({ "progressive": [{ "part": "call" }, { "part": "outcome", "weight": 3 }] });
+    let composed = policy(&value);
+    let composed = composed.compose(&[
+        Sample { parts: &parsed, ..right() },
+        Sample { parts: &parsed, ..wrong() },
+        Sample { parts: &broken, ..right() },
+    ]);
+    // (1 + 3) / 4, 1 / 4, and nothing where the first stage is not reached.
+    near(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
+}
+
+#[test]
 fn a_group_without_a_clear_label_has_no_reward() {
     let say = |answer| Sample { answer, ..wrong() };
     let policy = policy(&json!({ "consensus": { "ttrl": { "share": 0.5 } } }));
@@ -200,7 +240,7 @@ fn length_counts_where_the_group_can_afford_it() {
     let of = |tokens| Sample { tokens: Some(tokens), ..right() };
     let value = json!({ "length": { "grpo_lambda": { "alpha": 0.6, "accuracy": 0.6 } } });
     // Lengths 100 and 300: mean 200, std 100; python: 1 - .6 / (1 + math.exp(1)), 1 - .6 / (1 + math.exp(-1))
-    let short = [Some(0.838_635_147_178_003), Some(0.561_364_852_821_997), Some(0.0)];
+    let short = [Some(0.838_635_147_178_002_9), Some(0.561_364_852_821_997), Some(0.0)];
     near(&policy(&value).compose(&[of(100.0), of(300.0), wrong()]), &short);
     near(
         &policy(&value).compose(&[of(100.0), of(300.0), wrong(), wrong()]),
@@ -244,7 +284,12 @@ fn a_reward_is_never_infinite() {
     assert!(composed.reward.is_none_or(|reward| reward.get().is_finite()));
 }
 
-/// A batch of a policy that uses every kind of section that may lower or raise a reward.
+/// Half of the wrong answers get nothing, the others a part of the score.
+fn partial_score(partial: f64) -> f64 {
+    if partial < 0.45 { 0.0 } else { partial }
+}
+
+/// Policies of every kind of section that may lower or raise a reward.
 fn policies() -> impl Strategy<Value = Value> {
     let share = || (0..=10u32).prop_map(|tenths| f64::from(tenths) / 10.0);
     let some = |value: BoxedStrategy<Value>| prop::option::of(value);
@@ -320,14 +365,14 @@ proptest! {
     #[test]
     fn nothing_lifts_a_wrong_answer_above_a_right_one(
         value in policies(),
-        members in prop::collection::vec((any::<bool>(), 0..3usize, 0.0..300.0f64, 0.0..9.0f64, any::<bool>()), 1..9),
+        members in prop::collection::vec((any::<bool>(), 0..3usize, 0.0..300.0f64, 0.0..9.0f64, any::<bool>(), 0.0..0.9f64), 1..9),
     ) {
         let parts = [[part("p", Some(0.0))], [part("p", Some(0.4))], [part("p", Some(1.0))]];
         let measures: Vec<_> = members.iter().map(|member| [("m", member.3)]).collect();
         let group: Vec<_> = members
             .iter()
             .zip(&measures)
-            .map(|((is_right, p, tokens, _, truncated), measures)| Sample {
+            .map(|((is_right, p, tokens, _, truncated, partial), measures)| Sample {
                 parts: &parts[*p],
                 measures,
                 tokens: Some(*tokens),
@@ -336,7 +381,7 @@ proptest! {
                 answer: Some(if *truncated { "1" } else { "2" }),
                 // Rates of 0.2 and 0.3.
                 corrected: Reward::new(if *is_right { 1.6 } else { -0.4 }).ok(),
-                ..if *is_right { right() } else { wrong() }
+                ..if *is_right { right() } else { Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() } }
             })
             .collect();
         let policy = policy(&value);

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
-use super::shape::sigmoid;
+use super::shape::{ramp, sigmoid};
 use super::{Needs, Section, as_f64};
 
 /// What length costs. The functions may be used together.
@@ -93,16 +93,14 @@ fn lambda_alpha() -> f64 {
 /// at -factor beyond `max`. 0 up to max - buffer. In \[-factor, 0\].
 #[must_use]
 pub fn soft_overlong(tokens: f64, max: f64, buffer: f64, factor: f64) -> f64 {
-    let over = (tokens - (max - buffer)) / buffer;
-    0.0 - over.clamp(0.0, 1.0) * factor
+    0.0 - ramp(tokens - (max - buffer), buffer) * factor
 }
 
 /// Length term of G-RA (arXiv 2508.10548): (threshold - L) / (max - threshold) for L > threshold, else 0, times `weight`, held at
 /// -weight beyond `max`. In \[-weight, 0\].
 #[must_use]
 pub fn beyond(tokens: f64, threshold: f64, max: f64, weight: f64) -> f64 {
-    let over = (tokens - threshold) / (max - threshold);
-    0.0 - over.clamp(0.0, 1.0) * weight
+    0.0 - ramp(tokens - threshold, max - threshold) * weight
 }
 
 /// Factor of a right answer in a group where length counts (GRPO-lambda, arXiv 2505.18086): 1 - alpha sigmoid((L - mean) / std),
@@ -219,16 +217,16 @@ impl Section for Length {
     fn explain(&self) -> Vec<Line> {
         let overlong = self.soft_overlong.as_ref().map(|of| {
             let SoftOverlong { max, buffer, factor } = of;
-            let formula = format!("R - {factor} min(max((L - {}) / {buffer}, 0), 1)", max - buffer);
+            let formula = format!("R - {factor} min(max((L - {}) / {buffer}, 0), 1)", tidy(max - buffer));
             Line::new("soft_overlong", "soft_overlong", formula, "tokens near the limit cost more and more")
         });
         let beyond = self.beyond.as_ref().map(|of| {
             let Beyond { threshold, max, weight } = of;
-            let formula = format!("R - {weight} min(max((L - {threshold}) / {}, 0), 1)", max - threshold);
+            let formula = format!("R - {weight} min(max((L - {threshold}) / {}, 0), 1)", tidy(max - threshold));
             Line::new("beyond", "beyond", formula, "tokens beyond the threshold cost more and more")
         });
         let lambda = self.grpo_lambda.as_ref().map(|of| {
-            let formula = format!("R (1 - {} sigmoid((L - mean) / std)) if right", of.alpha);
+            let formula = format!("W + (R - W) (1 - {} sigmoid((L - mean) / std)) if right", of.alpha);
             let groups = of.share.map_or_else(
                 || format!("groups with at least {} right", of.accuracy.unwrap_or_default()),
                 |share| format!("the best {share} of the batch's groups"),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
 use super::{Needs, OUTCOME, Sample, Section};
 
@@ -77,7 +77,7 @@ impl Section for Stages {
         let stage = |stage: &Stage| format!("{} {} [until {}]", stage.weight, stage.part, stage.until);
         let stages = self.0.iter().map(stage).collect::<Vec<_>>().join(" -> ");
         let meaning = "a stage counts only when the one before it has reached its bound";
-        vec![Line::new("", "stages", format!("({stages}) / {total}"), meaning)]
+        vec![Line::new("", "stages", format!("({stages}) / {}", tidy(total)), meaning)]
     }
 }
 

@@ -330,6 +330,9 @@ mod tests {
             (json!({ "format": [{ "part": "a" }, ["b"]] }), "/format/1", "named fields"),
             (json!({ "shape": { "clip": [1] } }), "/shape/clip", "named fields"),
             (json!("x"), "", "invalid type"),
+            (json!({ "shape": { "min_max": { "k": 1 } } }), "/shape/min_max/k", "unknown field"),
+            (json!({ "combine": "weighted" }), "/combine/weighted", "invalid type"),
+            (json!({ "filter": { "power": {}, "best_of_n": {} } }), "/filter", "single key"),
         ];
         for (policy, pointer, message) in cases {
             let text = policy.to_string();

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Section;
 use super::as_f64;
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, PolicyError};
+use super::shape::ramp;
 
 /// What repetition costs. The functions may be used together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -143,7 +144,7 @@ pub fn repeated_share(units: &[u32], n: usize) -> f64 {
 /// -penalty (share - above) / (1 - above) for a share above the bound, else 0. In \[-penalty, 0\].
 #[must_use]
 pub fn repetition_penalty(share: f64, above: f64, penalty: f64) -> f64 {
-    0.0 - penalty * ((share - above) / (1.0 - above)).clamp(0.0, 1.0)
+    0.0 - penalty * ramp(share - above, 1.0 - above)
 }
 
 impl TailLoop {
@@ -211,7 +212,7 @@ impl Section for Repetition {
         let ngrams = self.ngrams.as_ref().map(|of| {
             let NGrams { n, above, penalty } = of;
             let formula =
-                format!("R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams", 1.0 - above);
+                format!("R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams", tidy(1.0 - above));
             Line::new("ngrams", "ngrams", formula, "text that says the same again loses by how much of it does")
         });
         [tail, ngrams].into_iter().flatten().collect()

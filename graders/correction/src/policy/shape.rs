@@ -5,7 +5,7 @@ use std::f64::consts::FRAC_2_PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::explain::Line;
+use super::explain::{Line, tidy};
 use super::read::{self, Checked, Level, PolicyError};
 use super::{Needs, Sample, Section, as_f64};
 
@@ -110,6 +110,18 @@ pub fn sigmoid(x: f64) -> f64 {
 #[must_use]
 pub fn log_sigmoid(x: f64) -> f64 {
     x.min(0.0) - (-x.abs()).exp().ln_1p()
+}
+
+/// How far `over` goes along `span`, held in \[0, 1\]: 0 up to 0, 1 from `span` on; without a span every number above 0 is beyond it.
+#[must_use]
+pub fn ramp(over: f64, span: f64) -> f64 {
+    if over <= 0.0 {
+        0.0
+    } else if span > 0.0 {
+        (over / span).min(1.0)
+    } else {
+        1.0
+    }
 }
 
 /// Preference as reward (PAR, arXiv 2502.18770): mean over the references of sigmoid(k (r - r_ref)). In \[0, 1\]; 1/2 without
@@ -317,7 +329,10 @@ impl Section for Shape {
             }
             Self::Lsc(of) => {
                 let q85 = q85(&of.references).unwrap_or_default();
-                (format!("log sigmoid(R - {q85})"), "little is gained above what 85 % of the references stay below")
+                (
+                    format!("log sigmoid(R - {})", tidy(q85)),
+                    "little is gained above what 85 % of the references stay below",
+                )
             }
             Self::Tanh(of) => (format!("tanh({} (R - {}))", of.k, of.centre), "large numbers saturate at -1 and 1"),
             Self::Arctan(of) => {
@@ -360,6 +375,16 @@ mod tests {
         near(log_sigmoid(-2.0), -2.126_928_011_042_972_7);
         near(log_sigmoid(-1e9), -1e9);
         near(log_sigmoid(1e9), 0.0);
+    }
+
+    #[test]
+    fn a_ramp_without_a_span_is_a_step() {
+        near(ramp(3.0, 4.0), 0.75);
+        near(ramp(-3.0, 4.0), 0.0);
+        near(ramp(9.0, 4.0), 1.0);
+        near(ramp(0.0, 0.0), 0.0);
+        near(ramp(1e-9, 0.0), 1.0);
+        near(ramp(f64::MAX, f64::MAX), 1.0);
     }
 
     #[test]
