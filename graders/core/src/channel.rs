@@ -27,6 +27,8 @@ pub struct Appeal {
     pub verdict: Option<String>,
     /// Whether that verdict is a pass.
     pub pass: Option<bool>,
+    /// Whether it is the grader's, pass or no pass.
+    pub agreed: bool,
     /// Its score.
     pub score: Option<f64>,
     /// Whether the judge's verdict replaces the grader's wherever they differ.
@@ -35,6 +37,19 @@ pub struct Appeal {
     pub overturned: bool,
     /// Why the judge could not grade, or why its verdict does not count.
     pub reason: Option<String>,
+}
+
+impl Appeal {
+    /// What became of it, in a word: `overturned`, `upheld`, `disagreed` (the judge's word did not count) or `unjudged`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match (self.pass, self.overturned) {
+            (None, _) => "unjudged",
+            (Some(_), true) => "overturned",
+            (Some(_), false) if self.agreed => "upheld",
+            (Some(_), false) => "disagreed",
+        }
+    }
 }
 
 /// An operator's word on one grade.

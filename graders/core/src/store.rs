@@ -1,9 +1,12 @@
 //! The record's two sides: writing that is durable before it answers, and reading what was written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::Visit;
+use crate::channel::{Adjudication, Appeal, ChannelCounts, Draw};
 use crate::grader::BoxFuture;
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use crate::{Hash, clock::GradeId};
@@ -48,6 +51,8 @@ pub struct GradeFilter {
     pub outcome: Option<String>,
     /// Exact verdict.
     pub verdict: Option<String>,
+    /// What became of its appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    pub appeal: Option<String>,
     /// Exact batch.
     pub batch: Option<crate::clock::BatchId>,
     /// Exact id of the item, as sent.
@@ -77,6 +82,7 @@ impl GradeFilter {
             && same(self.channel.as_ref(), Some(&grade.channel))
             && same(self.outcome.as_ref(), Some(&grade.outcome))
             && same(self.verdict.as_ref(), grade.verdict.as_ref())
+            && self.appeal.as_deref().is_none_or(|word| grade.appeal.as_ref().map(Appeal::word) == Some(word))
             && same(self.batch.as_ref(), Some(&grade.batch))
             && same(self.item.as_ref(), grade.item.as_ref())
             && same(self.group.as_ref(), grade.group.as_ref())
@@ -157,6 +163,34 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
+
+    /// Everything counted of channels.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>>;
+
+    /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn visits<'a>(
+        &'a self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>>;
+
+    /// What operators said of a grade, in order of time.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
+
+    /// Those of `grades` that were drawn for operators.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>>;
 
     /// Whether reading works now; the message says why not.
     ///

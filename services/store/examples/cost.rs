@@ -158,6 +158,11 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
             pass: Some(pass),
             score: Some(f64::from(u8::from(pass))),
+            appeal: None,
+            score_after_appeal: None,
+            coefficient: None,
+            policy_hash: None,
+            terms_json: None,
             reward: Some(f64::from(u8::from(pass))),
             components_json: None,
             steps_json: None,
@@ -174,7 +179,18 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             time_us: time_us + i64::from(position),
         });
     }
-    Entry { batch: id, caller, run, step: Some(step), items: GRADES, received_us: time_us, grades, bodies, claim: None }
+    Entry {
+        batch: id,
+        caller,
+        run,
+        step: Some(step),
+        items: GRADES,
+        received_us: time_us,
+        grades,
+        bodies,
+        events: Vec::new(),
+        claim: None,
+    }
 }
 
 /// Processor time of this process, user and system, in microseconds.

@@ -1,13 +1,14 @@
 //! Responsible for what the rest of this crate asks of a database: apply entries exactly once, read one consistent state. SQLite
 //! answers it now; PostgreSQL can join without a change to the spool, the waiting entries or the merging of reads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, StoreError};
-use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 
 use crate::packs::BadContent;
 use crate::spool::Position;
@@ -110,6 +111,22 @@ pub(crate) trait Snapshot: Send {
 
     /// A claim, however old.
     fn claim<'a>(&'a mut self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
+
+    /// Everything counted of channels.
+    fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>>;
+
+    /// What operators said of a grade, in order of time.
+    fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
+
+    /// Those of `grades` that were drawn for operators.
+    fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;
+
+    /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+    fn visits<'a>(
+        &'a mut self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, DatabaseError>>;
 }
 
 /// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has none and is for the same batch.

@@ -8,9 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
-use assay_core::{BatchId, GradeId, Hash};
+use assay_core::{BatchId, GradeId, Hash, Visit};
 
 use crate::database::{Database, Snapshot, merge_claim};
 use crate::packs::{BadContent, unsqueeze};
@@ -116,6 +118,74 @@ impl Sources<'_> {
         Ok(GradePage { grades, next })
     }
 
+    pub(crate) async fn channels(&self) -> Result<ChannelCounts, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.totals.grades > 0 || digest.events).await?;
+        let mut counts = snapshot.channels().await?;
+        for item in &items {
+            load(item).await?.entry.events.iter().for_each(|event| counts.add_event(event));
+        }
+        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+            counts.add_grades(&fresh);
+        }
+        Ok(counts)
+    }
+
+    pub(crate) async fn visits(
+        &self,
+        run: &str,
+        prompts: Option<&[String]>,
+    ) -> Result<BTreeMap<String, Vec<Visit>>, StoreError> {
+        let (items, mut snapshot) =
+            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let mut visits = snapshot.visits(run, prompts).await?;
+        let mut waiting = Visits::default();
+        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+            prompt::add_grades(&mut waiting, &fresh);
+        }
+        for ((_, key, step), visit) in waiting {
+            if prompts.is_some_and(|prompts| !prompts.contains(&key)) {
+                continue;
+            }
+            let known = visits.entry(key).or_default();
+            match known.binary_search_by_key(&step, |known| known.step) {
+                Ok(at) => known[at].add(&visit),
+                Err(at) => known.insert(at, visit),
+            }
+        }
+        Ok(visits)
+    }
+
+    pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut found = snapshot.adjudications(grade).await?;
+        for item in items {
+            for event in &load(&item).await?.entry.events {
+                if let Event::Adjudicated(adjudication) = event
+                    && adjudication.grade == grade
+                {
+                    found.push(adjudication.clone());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    pub(crate) async fn draws(&self, grades: &[GradeId]) -> Result<Vec<Draw>, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut found = snapshot.draws(grades).await?;
+        for item in items {
+            for event in &load(&item).await?.entry.events {
+                if let Event::Drawn(draw) = event
+                    && grades.contains(&draw.grade)
+                    && found.iter().all(|known| known.grade != draw.grade)
+                {
+                    found.push(draw.clone());
+                }
+            }
+        }
+        Ok(found)
+    }
+
     pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
         let (items, mut snapshot) = self.view(|digest| digest.run.is_some() && digest.totals.grades > 0).await?;
         let named: BTreeSet<Arc<str>> = items.iter().filter_map(|item| item.digest.run.clone()).collect();
@@ -175,23 +245,46 @@ fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
     ids.map(|(_, highest)| highest).max()
 }
 
+/// The grades of each waiting entry that are neither in the database nor in an older entry.
+async fn fresh_by_entry(
+    items: Vec<Arc<Item>>,
+    snapshot: &mut dyn Snapshot,
+) -> Result<Vec<Vec<GradeRecord>>, StoreError> {
+    let mut lists = Vec::new();
+    for chunk in by_batch(items).chunks(LOOKUP) {
+        let present = snapshot.present(&batches(chunk)).await?;
+        for group in chunk {
+            let mut seen: HashSet<GradeId> = HashSet::new();
+            for item in group {
+                lists.push(fresh_of(item, &present, &mut seen).await?);
+            }
+        }
+    }
+    Ok(lists)
+}
+
 /// The grades of one batch's entries that are neither in the database nor in an older entry.
 async fn fresh(
     group: &[Arc<Item>],
     present: &HashMap<BatchId, HashSet<GradeId>>,
 ) -> Result<Vec<GradeRecord>, StoreError> {
-    let mut seen: HashSet<GradeId> = HashSet::new();
-    let mut fresh = Vec::new();
+    let (mut seen, mut fresh) = (HashSet::new(), Vec::new());
     for item in group {
-        let stored = present.get(&item.digest.batch);
-        for grade in &load(item).await?.entry.grades {
-            let is_stored = stored.is_some_and(|stored| stored.contains(&grade.grade));
-            if !is_stored && seen.insert(grade.grade) {
-                fresh.push(grade.clone());
-            }
-        }
+        fresh.extend(fresh_of(item, present, &mut seen).await?);
     }
     Ok(fresh)
+}
+
+async fn fresh_of(
+    item: &Arc<Item>,
+    present: &HashMap<BatchId, HashSet<GradeId>>,
+    seen: &mut HashSet<GradeId>,
+) -> Result<Vec<GradeRecord>, StoreError> {
+    let stored = present.get(&item.digest.batch);
+    let is_new = |grade: &GradeRecord| stored.is_none_or(|stored| !stored.contains(&grade.grade));
+    let loaded = load(item).await?;
+    let grades = loaded.entry.grades.iter();
+    Ok(grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect())
 }
 
 /// The entry's claim with its reply.

@@ -29,6 +29,8 @@ pub(crate) struct Digest {
     /// What its grades add to their run, if none of them was there before.
     pub(crate) totals: RunTotals,
     pub(crate) claim: Option<RequestKey>,
+    /// Whether it has events.
+    pub(crate) events: bool,
     /// First four bytes of the hash of each body.
     bodies: Box<[u32]>,
 }
@@ -43,6 +45,7 @@ impl Digest {
             ids: ids().min().zip(ids().max()),
             totals: RunTotals::of(&entry.grades),
             claim: entry.claim.as_ref().map(|claim| claim.key.clone()),
+            events: !entry.events.is_empty(),
             bodies: contents.packs.iter().flat_map(|pack| &pack.bodies).map(|body| prefix(body.hash)).collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! Responsible for putting spool, writer and database together, for opening and closing them in the right order, and for what an entry
 //! must look like to be taken. Reads are `merge`'s, writing is the spool's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -8,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
-use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids};
+use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
@@ -351,6 +353,26 @@ impl Reader for DurableStore {
             let claim = self.sources().claim(key).await?;
             Ok(claim.filter(|claim| claim.time_us > oldest))
         })
+    }
+
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+        Box::pin(async move { self.sources().channels().await })
+    }
+
+    fn visits<'a>(
+        &'a self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+        Box::pin(async move { self.sources().visits(run, prompts).await })
+    }
+
+    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(async move { self.sources().adjudications(grade).await })
+    }
+
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+        Box::pin(async move { self.sources().draws(grades).await })
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -205,6 +205,7 @@ mod tests {
                 received_us: 0,
                 grades: Vec::new(),
                 bodies: Vec::new(),
+                events: Vec::new(),
                 claim: None,
             };
             let digest = Digest::of(&entry, &Contents::default());

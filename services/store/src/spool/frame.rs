@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use assay_core::channel::Event;
 use assay_core::record::{Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ struct HeadRef<'a> {
     grades: &'a [GradeRecord],
     packs: Vec<PackHead<&'a [PackedBody]>>,
     claim: Option<ClaimHead<&'a str>>,
+    events: &'a [Event],
 }
 
 #[derive(Deserialize)]
@@ -45,6 +47,7 @@ struct Head {
     grades: Vec<GradeRecord>,
     packs: Vec<PackHead<Vec<PackedBody>>>,
     claim: Option<ClaimHead<String>>,
+    events: Vec<Event>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,6 +110,7 @@ pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, Fram
                 .zip(contents.reply.as_ref())
                 .map(|(reply, squeezed)| (reply.media.as_str(), squeezed_head(squeezed))),
         }),
+        events: &entry.events,
     };
     let room = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
     let mut frame = Vec::with_capacity(room);
@@ -193,6 +197,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
         received_us: head.received_us,
         grades: head.grades,
         bodies: Vec::new(),
+        events: head.events,
         claim,
     };
     Ok((entry, Contents { packs, reply }))

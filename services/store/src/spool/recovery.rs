@@ -141,6 +141,7 @@ mod tests {
             received_us: 0,
             grades: Vec::new(),
             bodies: Vec::new(),
+            events: Vec::new(),
             claim: None,
         };
         frame::encode(&entry, &Contents::default()).unwrap()

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::OpenSpoolError;
 
 /// First bytes of every segment: what it is, and the version of its frames. A changed layout of the rows needs a new version here.
-pub(crate) const SEGMENT_HEADER: &[u8; 16] = b"assay spool 0001";
+pub(crate) const SEGMENT_HEADER: &[u8; 16] = b"assay spool 0002";
 
 /// Name of the file that is the folder's lock and holds its identity.
 const IDENTITY: &str = "identity";

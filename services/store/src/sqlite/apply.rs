@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
+use assay_core::channel::{ChannelCounts, Event};
+use assay_core::prompt::{self, Visits};
 use assay_core::record::{Entry, GradeRecord};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -16,13 +18,14 @@ use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
+use super::{channels, events, prompts};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
 use crate::totals::{Rollup, RunTotals};
 use crate::writer::Loaded;
 
 /// How a step is written in `rollups` where none was sent.
-const NO_STEP: i64 = i64::MIN;
+pub(super) const NO_STEP: i64 = i64::MIN;
 
 const UPSERT_RUN: &str = "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
          last_step, first_us, last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
@@ -92,9 +95,11 @@ pub(super) async fn apply(
     let mut fresh: Vec<(i64, usize, &GradeRecord)> = Vec::new();
     let mut sums: BTreeMap<(BatchId, usize), Rollup> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
+    let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
+        let first_fresh = fresh.len();
         let Some(batch) = batches.get_mut(&entry.batch) else {
             continue;
         };
@@ -107,6 +112,9 @@ pub(super) async fn apply(
             sums.entry((entry.batch, kind)).or_default().add_grade(grade);
             fresh.push((key(batch.number, grade.position), kind, grade));
         }
+        let of_entry = || fresh[first_fresh..].iter().map(|(_, _, grade)| *grade);
+        channels.add_grades(of_entry());
+        prompt::add_grades(&mut visits, of_entry());
         if let Some((first, last)) = totals.times {
             let (earliest, latest) = batch.times.unwrap_or((first, last));
             batch.times = Some((earliest.min(first), latest.max(last)));
@@ -134,6 +142,10 @@ pub(super) async fn apply(
     upsert_rollups(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us).await?;
+    let happened: Vec<&Event> = loaded.iter().flat_map(|loaded| &loaded.entry.events).collect();
+    events::insert(connection, &happened, &mut channels).await?;
+    channels::add(connection, &channels).await?;
+    prompts::add(connection, &visits, &numbers).await?;
 
     if progress > applied {
         sqlx::query(
@@ -159,6 +171,10 @@ async fn find_batches<'e>(
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
+        // Events come without a batch.
+        if entry.items == 0 {
+            continue;
+        }
         let known = batches.entry(entry.batch).and_modify(|batch: &mut Batch<'_>| batch.may_repeat = true);
         known.or_insert_with(|| {
             let number = next;
@@ -250,6 +266,9 @@ async fn insert_facets(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> R
         }
         if let Some(verdict) = kind.verdict {
             add("verdict", verdict);
+        }
+        if let Some(appeal) = kind.appeal {
+            add("appeal", appeal);
         }
     }
     let facets: Vec<_> = facets.into_iter().collect();

@@ -45,6 +45,7 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
                 BodyKind::Text => 0,
                 BodyKind::Messages => 1,
                 BodyKind::Task => 2,
+                BodyKind::Policy => 3,
             };
             values
                 .add(&body.hash.as_bytes()[..])

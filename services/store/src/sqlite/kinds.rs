@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use assay_core::Hash;
+use assay_core::channel::Appeal;
 use assay_core::record::GradeRecord;
 use serde::Serialize;
 use sqlx::Row;
@@ -13,7 +14,7 @@ use crate::database::DatabaseError;
 
 /// A kind that is there is written over by itself, since only a written row answers its number.
 const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, verdict, pass, \
-         deterministic, cached) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      on conflict (spec) do update set spec = excluded.spec returning no";
 
 /// The columns of `kinds`. Its encoding is `kinds.spec`: the order of fields never changes.
@@ -29,6 +30,8 @@ pub(super) struct Kind<'g> {
     pass: Option<bool>,
     deterministic: bool,
     cached: bool,
+    policy_hash: Option<Hash>,
+    pub(super) appeal: Option<&'g str>,
 }
 
 /// The kinds of some grades.
@@ -52,6 +55,8 @@ impl<'g> Kinds<'g> {
             pass: grade.pass,
             deterministic: grade.deterministic,
             cached: grade.cached,
+            policy_hash: grade.policy_hash,
+            appeal: grade.appeal.as_ref().map(Appeal::word),
         };
         // Most batches have two or three kinds, and comparing is cheaper than hashing five texts.
         if let Some(place) = self.list.iter().take(4).position(|known| *known == kind) {
@@ -72,7 +77,7 @@ impl<'g> Kinds<'g> {
                 column: "spec",
                 reason: error.to_string(),
             })?;
-            let mut values = Values::with_room(11);
+            let mut values = Values::with_room(13);
             values
                 .add(spec)
                 .add(kind.channel)
@@ -84,7 +89,9 @@ impl<'g> Kinds<'g> {
                 .add(kind.verdict)
                 .add(kind.pass)
                 .add(kind.deterministic)
-                .add(kind.cached);
+                .add(kind.cached)
+                .add(kind.policy_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
+                .add(kind.appeal);
             let row = sqlx::query_with(UPSERT, values.finish()?).fetch_one(&mut *connection).await?;
             numbers.push(row.try_get(0)?);
         }

@@ -15,9 +15,12 @@
 //! while they differ nothing counts as applied and no segment is deleted.
 
 mod apply;
+mod channels;
 mod contents;
+mod events;
 mod insert;
 mod kinds;
+mod prompts;
 mod query;
 mod rows;
 mod snapshot;

@@ -73,7 +73,12 @@ fn lead(filter: &GradeFilter) -> Lead<'_> {
     {
         return Lead::Facet(facet("outcome", outcome));
     }
-    for (name, value) in [("verdict", &filter.verdict), ("channel", &filter.channel), ("grader", &filter.grader)] {
+    for (name, value) in [
+        ("appeal", &filter.appeal),
+        ("verdict", &filter.verdict),
+        ("channel", &filter.channel),
+        ("grader", &filter.grader),
+    ] {
         if let Some(value) = value {
             return Lead::Facet(facet(name, value));
         }
@@ -167,6 +172,7 @@ fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
         ("k.channel", &filter.channel),
         ("k.outcome", &filter.outcome),
         ("k.verdict", &filter.verdict),
+        ("k.appeal", &filter.appeal),
         ("g.item", &filter.item),
         ("g.in_group", &filter.group),
     ] {
@@ -213,6 +219,7 @@ mod tests {
             ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { grader: text(), ..all() }),
             ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { channel: text(), ..all() }),
             ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { verdict: text(), ..all() }),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { appeal: text(), ..all() }),
             ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { outcome: text(), ..all() }),
             (
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",

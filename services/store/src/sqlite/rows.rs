@@ -13,8 +13,9 @@ use crate::database::DatabaseError;
 
 pub(super) const INSERT_GRADES: Insert = Insert {
     into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, prompt_hash, score, \
-           reward, components, steps, measures, evidence, error, meta, checks, queue_us, grade_us, work, time_us)",
-    columns: 21,
+           reward, components, steps, measures, evidence, error, meta, checks, queue_us, grade_us, work, time_us, appeal, \
+           score_after, coefficient, terms)",
+    columns: 25,
     then: "",
 };
 
@@ -23,7 +24,7 @@ pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.promp
      k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, k.outcome, k.verdict, k.pass, g.score, \
      g.reward, g.components, g.steps, g.measures, g.evidence, g.error, g.meta, g.checks, k.deterministic, \
      k.cached, g.queue_us, g.grade_us, g.work, g.time_us, b.id, b.caller, b.step, \
-     (select name from runs where no = b.run)";
+     (select name from runs where no = b.run), g.appeal, g.score_after, g.coefficient, g.terms, k.policy_hash";
 
 /// Key of the grade at `position` of the batch `number`.
 pub(super) fn key(number: i64, position: u32) -> i64 {
@@ -57,7 +58,11 @@ pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &Grade
         .add_count(grade.queue_us)
         .add_count(grade.grade_us)
         .add_count(grade.work)
-        .add(grade.time_us);
+        .add(grade.time_us)
+        .add_text(grade.appeal.as_ref().and_then(|appeal| serde_json::to_string(appeal).ok()).as_deref())
+        .add(grade.score_after_appeal)
+        .add(grade.coefficient)
+        .add_text(grade.terms_json.as_deref());
 }
 
 pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
@@ -71,6 +76,12 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         })
     };
     let optional_hash = |column: &'static str, bytes: Option<&[u8]>| bytes.map(|bytes| hash(column, bytes)).transpose();
+    let appeal: Option<&str> = row.try_get(34)?;
+    let appeal = appeal.map(serde_json::from_str).transpose().map_err(|error| DatabaseError::Row {
+        table: "grades",
+        column: "appeal",
+        reason: error.to_string(),
+    })?;
     Ok(GradeRecord {
         grade: batch.grade(position),
         batch,
@@ -89,12 +100,17 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         completion_hash: hash("completion_hash", row.try_get(9)?)?,
         prompt_hash: optional_hash("prompt_hash", row.try_get(10)?)?,
         policy: shared(row.try_get(11)?),
+        policy_hash: optional_hash("policy_hash", row.try_get(38)?)?,
         outcome: row.try_get(12)?,
         verdict: row.try_get(13)?,
         pass: row.try_get(14)?,
         score: row.try_get(15)?,
+        appeal,
+        score_after_appeal: row.try_get(35)?,
         reward: row.try_get(16)?,
+        coefficient: row.try_get(36)?,
         components_json: row.try_get(17)?,
+        terms_json: row.try_get(37)?,
         steps_json: row.try_get(18)?,
         measures_json: row.try_get(19)?,
         evidence_json: row.try_get(20)?,

@@ -1,16 +1,17 @@
 //! Responsible for reading one consistent state: a read transaction that knows how far the spool was applied in it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::GradeFilter;
-use assay_core::{BatchId, BoxFuture, GradeId, Hash};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
-use super::{POSITION_BITS, query};
+use super::{POSITION_BITS, channels, events, prompts, query};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
 use crate::spool::Position;
@@ -220,6 +221,7 @@ fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
         0 => Ok(BodyKind::Text),
         1 => Ok(BodyKind::Messages),
         2 => Ok(BodyKind::Task),
+        3 => Ok(BodyKind::Policy),
         _ => Err(DatabaseError::Row {
             table: "bodies",
             column: "kind",
@@ -267,5 +269,30 @@ impl Snapshot for Open {
 
     fn claim<'a>(&'a mut self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>> {
         Box::pin(self.read_claim(key))
+    }
+
+    fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>> {
+        Box::pin(channels::read(&mut self.transaction))
+    }
+
+    fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
+        Box::pin(events::adjudications(&mut self.transaction, grade))
+    }
+
+    fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>> {
+        Box::pin(events::draws(&mut self.transaction, grades))
+    }
+
+    fn visits<'a>(
+        &'a mut self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, DatabaseError>> {
+        Box::pin(async move {
+            match query::run_number(&mut self.transaction, run).await? {
+                Some(number) => prompts::read(&mut self.transaction, number, prompts).await,
+                None => Ok(BTreeMap::new()),
+            }
+        })
     }
 }

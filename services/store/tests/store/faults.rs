@@ -45,13 +45,6 @@ async fn a_spool_that_cannot_be_written_refuses_until_it_can() {
     assert_eq!(world.number("select count(*) from grades").await, 4);
 }
 
-/// Waits until everything recorded is in the database.
-async fn applied(store: &DurableStore) {
-    while store.pending_entries() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
 #[tokio::test]
 async fn a_link_to_the_database_leads_to_the_same_lock() {
     for exists in [true, false] {
@@ -85,7 +78,7 @@ async fn a_database_deleted_under_a_running_store_is_made_anew_from_the_spool() 
             world.options.segment_bytes = segment_bytes;
             let store = world.open().await;
             record(&store, entry(1, 2)).await;
-            applied(&store).await;
+            world.applied(&store).await;
             store.ready().await.unwrap();
 
             for file in ["assay.db", "assay.db-wal", "assay.db-shm"] {
@@ -122,7 +115,7 @@ async fn a_database_that_is_put_back_takes_what_waited() {
     let world = World::new();
     let store = world.open().await;
     record(&store, entry(1, 2)).await;
-    applied(&store).await;
+    world.applied(&store).await;
     let away = world.root().join("away");
     std::fs::rename(world.database(), &away).unwrap();
     std::fs::write(world.database(), b"").unwrap();
@@ -132,7 +125,7 @@ async fn a_database_that_is_put_back_takes_what_waited() {
     assert!(store.ready().await.unwrap_err().to_string().contains("replaced by another"));
 
     std::fs::rename(&away, world.database()).unwrap();
-    applied(&store).await;
+    world.applied(&store).await;
     store.ready().await.unwrap();
     store.close().await.unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 4);
@@ -144,7 +137,7 @@ async fn what_is_answered_after_the_whole_folder_was_deleted_survives() {
         let world = World::new();
         let store = world.open().await;
         record(&store, entry(1, 2)).await;
-        applied(&store).await;
+        world.applied(&store).await;
 
         std::fs::remove_dir_all(world.root()).unwrap();
         let mut answered = Vec::new();

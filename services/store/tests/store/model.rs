@@ -54,6 +54,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         texts(&["correct", "wrong_answer"]),
         texts(&["item-0", "item-1", "item-9"]),
         texts(&["group-0", "group-1"]),
+        texts(&["overturned", "upheld"]),
     );
     let numbers = (
         prop::option::weighted(0.4, 0..3i64),
@@ -63,7 +64,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         maybe((0..7).map(|n| START_US + n).collect()),
         maybe((0..8).map(|n| START_US + n).collect()),
     );
-    (words, numbers).prop_map(|((run, grader, channel, outcome, verdict, item, group), numbers)| {
+    (words, numbers).prop_map(|((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
         let (step, batch, score_min, score_max, since_us, until_us) = numbers;
         GradeFilter {
             run,
@@ -72,6 +73,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
             channel,
             outcome,
             verdict,
+            appeal,
             batch,
             item,
             group,

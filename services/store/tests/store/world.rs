@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use assay_core::channel::{Appeal, Event};
 use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::{GradeFilter, Reader, Recorder};
 use assay_core::{BatchId, Clock, GradeId, Hash};
@@ -84,6 +85,20 @@ impl World {
         self.try_open().await.unwrap()
     }
 
+    /// Another node on the same database, with a spool of its own.
+    pub(crate) async fn open_replica(&self, spool: &str) -> DurableStore {
+        let mut options = self.options.clone();
+        options.spool = Some(self.root().join(spool));
+        DurableStore::open(&options, self.clock.clone()).await.unwrap()
+    }
+
+    /// Waits until the database has everything.
+    pub(crate) async fn applied(&self, store: &DurableStore) {
+        while store.pending_entries() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do beside any writer.
     pub(crate) async fn lock_database(&self) -> SqliteConnection {
         let url = format!("sqlite://{}", self.database().display());
@@ -124,6 +139,7 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
         received_us: START_US + n as i64,
         grades: Vec::new(),
         bodies: Vec::new(),
+        events: Vec::new(),
         claim: None,
     };
     for position in first..first + grades {
@@ -148,12 +164,17 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             completion_hash: body.hash,
             prompt_hash: pass.then(|| Hash::of(b"prompt")),
             policy: "default".into(),
+            policy_hash: (!pass).then(|| Hash::of(b"policy")),
             outcome: "graded".to_owned(),
             verdict: Some(if pass { "correct" } else { "wrong_answer" }.to_owned()),
             pass: Some(pass),
             score: Some(if pass { 1.0 } else { 0.25 }),
+            appeal: (!pass).then(appeal),
+            score_after_appeal: (!pass).then_some(1.0),
             reward: Some(-1.5),
+            coefficient: Some(0.5),
             components_json: Some("[]".to_owned()),
+            terms_json: Some("[]".to_owned()),
             steps_json: Some(r#"[{"score":0.5,"masked":false}]"#.to_owned()),
             measures_json: Some(r#"{"tokens":3}"#.to_owned()),
             evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),
@@ -170,6 +191,28 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
         entry.bodies.push(body);
     }
     entry
+}
+
+/// A judge's look at a negative, chosen with a probability of a quarter.
+fn appeal() -> Appeal {
+    Appeal {
+        judge: "judge@1".to_owned(),
+        sensitivity: 0.9,
+        specificity: 0.98,
+        probability: 0.25,
+        verdict: Some("correct".to_owned()),
+        pass: Some(true),
+        agreed: false,
+        score: Some(1.0),
+        binding: true,
+        overturned: true,
+        reason: None,
+    }
+}
+
+/// An entry of events alone.
+pub(crate) fn events(n: u64, events: Vec<Event>) -> Entry {
+    Entry { run: None, step: None, events, ..part(n, 0, 0) }
 }
 
 /// The `n`th batch, whole, with `grades` grades.

@@ -1,0 +1,210 @@
+//! Responsible for the counts of channels: adding those of new grades and events, and reading them back. Estimates nothing.
+
+use std::collections::BTreeMap;
+
+use assay_core::channel::{Calibration, ChannelCounts, Checked, Checker, Graded, Place, Truths};
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::insert::Insert;
+use super::rows::count;
+use crate::database::DatabaseError;
+
+/// Newest stretches of a channel that are read one by one; what is older weighs little and comes as one sum.
+const STRETCHES: i64 = 512;
+
+const UPSERT_GRADED: Insert = Insert {
+    into: "insert into channels (channel, version, stretch, negatives, positives, bound_negatives, bound_positives, \
+           overturned_negatives, overturned_positives, repeats, flips)",
+    columns: 11,
+    then: "on conflict (channel, version, stretch) do update set negatives = negatives + excluded.negatives, \
+               positives = positives + excluded.positives, \
+               bound_negatives = bound_negatives + excluded.bound_negatives, \
+               bound_positives = bound_positives + excluded.bound_positives, \
+               overturned_negatives = overturned_negatives + excluded.overturned_negatives, \
+               overturned_positives = overturned_positives + excluded.overturned_positives, \
+               repeats = repeats + excluded.repeats, flips = flips + excluded.flips",
+};
+
+const UPSERT_CHECKED: Insert = Insert {
+    into: "insert into channel_checks (channel, version, stretch, judge, sensitivity, specificity, passes, checks, \
+           disagreed, weight, squares, disagreed_weight)",
+    columns: 12,
+    then: "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do update set \
+               checks = checks + excluded.checks, disagreed = disagreed + excluded.disagreed, \
+               weight = weight + excluded.weight, squares = squares + excluded.squares, \
+               disagreed_weight = disagreed_weight + excluded.disagreed_weight",
+};
+
+const UPSERT_TRUTHS: Insert = Insert {
+    into: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, wrong_refused)",
+    columns: 8,
+    then: "on conflict (channel, version, judge, passes) do update set right = right + excluded.right, \
+               right_passed = right_passed + excluded.right_passed, wrong = wrong + excluded.wrong, \
+               wrong_refused = wrong_refused + excluded.wrong_refused",
+};
+
+const UPSERT_CALIBRATIONS: Insert = Insert {
+    into: "insert into calibrations (channel, version, method, right, right_refused, wrong, wrong_passed, time_us)",
+    columns: 8,
+    then: "on conflict (channel, version) do update set method = excluded.method, right = excluded.right, \
+               right_refused = excluded.right_refused, wrong = excluded.wrong, \
+               wrong_passed = excluded.wrong_passed, time_us = excluded.time_us \
+           where excluded.time_us >= calibrations.time_us",
+};
+
+/// Adds `counts` to the tables.
+pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCounts) -> Result<(), DatabaseError> {
+    let graded: Vec<(&Place, &Graded)> = counts.graded.iter().collect();
+    UPSERT_GRADED
+        .run(connection, &graded, |values, (place, graded)| {
+            values
+                .add(place.channel.as_str())
+                .add(i64::from(place.version))
+                .add(place.stretch)
+                .add_count(graded.negatives)
+                .add_count(graded.positives)
+                .add_count(graded.bound_negatives)
+                .add_count(graded.bound_positives)
+                .add_count(graded.overturned_negatives)
+                .add_count(graded.overturned_positives)
+                .add_count(graded.repeats)
+                .add_count(graded.flips);
+        })
+        .await?;
+    let checked: Vec<(&Place, &Checker, &Checked)> = counts
+        .checked
+        .iter()
+        .flat_map(|(place, list)| list.iter().map(move |(checker, checked)| (place, checker, checked)))
+        .collect();
+    UPSERT_CHECKED
+        .run(connection, &checked, |values, (place, checker, checked)| {
+            values
+                .add(place.channel.as_str())
+                .add(i64::from(place.version))
+                .add(place.stretch)
+                .add(checker.judge.as_str())
+                .add(checker.sensitivity)
+                .add(checker.specificity)
+                .add(checker.passes)
+                .add_count(checked.checks)
+                .add_count(checked.disagreed)
+                .add(checked.weight)
+                .add(checked.squares)
+                .add(checked.disagreed_weight);
+        })
+        .await?;
+    let truths: Vec<_> = counts.truths.iter().collect();
+    UPSERT_TRUTHS
+        .run(connection, &truths, |values, ((channel, version, judge, passes), truths)| {
+            values
+                .add(channel.as_str())
+                .add(i64::from(*version))
+                .add(judge.as_str())
+                .add(*passes)
+                .add_count(truths.right)
+                .add_count(truths.right_passed)
+                .add_count(truths.wrong)
+                .add_count(truths.wrong_refused);
+        })
+        .await?;
+    let calibrations: Vec<&Calibration> = counts.calibrations.values().collect();
+    UPSERT_CALIBRATIONS
+        .run(connection, &calibrations, |values, known| {
+            values
+                .add(known.channel.as_str())
+                .add(i64::from(known.version))
+                .add(known.method.as_str())
+                .add(known.right)
+                .add(known.right_refused)
+                .add(known.wrong)
+                .add(known.wrong_passed)
+                .add(known.time_us);
+        })
+        .await?;
+    Ok(())
+}
+
+/// Reads all counts.
+pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
+    let mut counts = ChannelCounts::default();
+    let graded = "select channel, version, max(stretch), sum(negatives), sum(positives), sum(bound_negatives), \
+             sum(bound_positives), sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
+         from (select *, min(?, row_number() over (partition by channel, version order by stretch desc)) age \
+             from channels) group by channel, version, age";
+    for row in sqlx::query(graded).bind(STRETCHES).fetch_all(&mut *connection).await? {
+        let graded = Graded {
+            negatives: count(row.try_get(3)?),
+            positives: count(row.try_get(4)?),
+            bound_negatives: count(row.try_get(5)?),
+            bound_positives: count(row.try_get(6)?),
+            overturned_negatives: count(row.try_get(7)?),
+            overturned_positives: count(row.try_get(8)?),
+            repeats: count(row.try_get(9)?),
+            flips: count(row.try_get(10)?),
+        };
+        counts.graded.insert(place(&row)?, graded);
+    }
+    let checked = "select channel, version, max(stretch), judge, sensitivity, specificity, passes, sum(checks), \
+             sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) \
+         from (select *, min(?, dense_rank() over (partition by channel, version order by stretch desc)) age \
+             from channel_checks) group by channel, version, age, judge, sensitivity, specificity, passes";
+    for row in sqlx::query(checked).bind(STRETCHES).fetch_all(&mut *connection).await? {
+        let checker = Checker {
+            judge: row.try_get(3)?,
+            sensitivity: row.try_get(4)?,
+            specificity: row.try_get(5)?,
+            passes: row.try_get(6)?,
+        };
+        let checked = Checked {
+            checks: count(row.try_get(7)?),
+            disagreed: count(row.try_get(8)?),
+            weight: row.try_get(9)?,
+            squares: row.try_get(10)?,
+            disagreed_weight: row.try_get(11)?,
+        };
+        counts.checked_by(place(&row)?, checker).add(&checked);
+    }
+    counts.truths = read_truths(connection).await?;
+    let calibrations =
+        "select channel, version, method, right, right_refused, wrong, wrong_passed, time_us from calibrations";
+    for row in sqlx::query(calibrations).fetch_all(&mut *connection).await? {
+        let known = Calibration {
+            channel: row.try_get(0)?,
+            version: version(&row)?,
+            method: row.try_get(2)?,
+            right: row.try_get(3)?,
+            right_refused: row.try_get(4)?,
+            wrong: row.try_get(5)?,
+            wrong_passed: row.try_get(6)?,
+            time_us: row.try_get(7)?,
+        };
+        counts.calibrations.insert((known.channel.clone(), known.version), known);
+    }
+    Ok(counts)
+}
+
+async fn read_truths(
+    connection: &mut SqliteConnection,
+) -> Result<BTreeMap<(String, u32, String, bool), Truths>, DatabaseError> {
+    let select = "select channel, version, judge, passes, right, right_passed, wrong, wrong_refused from judges";
+    let mut truths = BTreeMap::new();
+    for row in sqlx::query(select).fetch_all(connection).await? {
+        let found = Truths {
+            right: count(row.try_get(4)?),
+            right_passed: count(row.try_get(5)?),
+            wrong: count(row.try_get(6)?),
+            wrong_refused: count(row.try_get(7)?),
+        };
+        truths.insert((row.try_get(0)?, version(&row)?, row.try_get(2)?, row.try_get(3)?), found);
+    }
+    Ok(truths)
+}
+
+fn place(row: &SqliteRow) -> Result<Place, DatabaseError> {
+    Ok(Place { channel: row.try_get(0)?, version: version(row)?, stretch: row.try_get(2)? })
+}
+
+fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
+    Ok(row.try_get(1)?)
+}

@@ -1,0 +1,114 @@
+//! Responsible for what happens to grades and channels beside grading: adjudications, draws and calibrations, each exactly once.
+
+use assay_core::GradeId;
+use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::insert::Values;
+use super::rows::id_bytes;
+use crate::database::DatabaseError;
+
+const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, version, graded_pass, pass, \
+     probability, judge, judged_pass, caller, note, time_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+const INSERT_DRAW: &str = "insert or ignore into draws (grade, channel, probability, time_us) values (?, ?, ?, ?)";
+
+/// Writes the events and adds those that are new to `counts`.
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    events: &[&Event],
+    counts: &mut ChannelCounts,
+) -> Result<(), DatabaseError> {
+    for event in events {
+        let new = match event {
+            Event::Adjudicated(adjudication) => insert_adjudication(connection, adjudication).await?,
+            Event::Drawn(draw) => insert_draw(connection, draw).await?,
+            // Of two calibrations the later one stands, however often it is written.
+            Event::Calibrated(_) => true,
+        };
+        if new {
+            counts.add_event(event);
+        }
+    }
+    Ok(())
+}
+
+async fn insert_adjudication(
+    connection: &mut SqliteConnection,
+    adjudication: &Adjudication,
+) -> Result<bool, DatabaseError> {
+    let judged = adjudication.judged.as_ref();
+    let mut values = Values::with_room(12);
+    values
+        .add(id_bytes(adjudication.id))
+        .add(id_bytes(adjudication.grade))
+        .add(adjudication.channel.as_str())
+        .add(i64::from(adjudication.version))
+        .add(adjudication.graded_pass)
+        .add(adjudication.pass)
+        .add(adjudication.probability)
+        .add_text(judged.map(|(judge, _)| judge.as_str()))
+        .add(judged.map(|(_, pass)| *pass))
+        .add(adjudication.caller.as_str())
+        .add_text(adjudication.note.as_deref())
+        .add(adjudication.time_us);
+    let done = sqlx::query_with(INSERT_ADJUDICATION, values.finish()?).execute(connection).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<bool, DatabaseError> {
+    let mut values = Values::with_room(4);
+    values.add(id_bytes(draw.grade)).add(draw.channel.as_str()).add(draw.probability).add(draw.time_us);
+    let done = sqlx::query_with(INSERT_DRAW, values.finish()?).execute(connection).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// What operators said of a grade, in order of time.
+pub(super) async fn adjudications(
+    connection: &mut SqliteConnection,
+    grade: GradeId,
+) -> Result<Vec<Adjudication>, DatabaseError> {
+    let select = "select id, channel, version, graded_pass, pass, probability, judge, judged_pass, caller, note, time_us \
+         from adjudications where grade = ? order by time_us, id";
+    let rows = sqlx::query(select).bind(id_bytes(grade)).fetch_all(connection).await?;
+    rows.iter()
+        .map(|row| {
+            let judge: Option<String> = row.try_get(6)?;
+            let judged_pass: Option<bool> = row.try_get(7)?;
+            Ok(Adjudication {
+                id: u128::from(super::rows::batch_id(row.try_get(0)?, "adjudications")?),
+                grade,
+                channel: row.try_get(1)?,
+                version: row.try_get(2)?,
+                graded_pass: row.try_get(3)?,
+                pass: row.try_get(4)?,
+                probability: row.try_get(5)?,
+                judged: judge.zip(judged_pass),
+                caller: row.try_get(8)?,
+                note: row.try_get(9)?,
+                time_us: row.try_get(10)?,
+            })
+        })
+        .collect()
+}
+
+/// Those of `grades` that were drawn for operators.
+pub(super) async fn draws(connection: &mut SqliteConnection, grades: &[GradeId]) -> Result<Vec<Draw>, DatabaseError> {
+    let mut draws = Vec::new();
+    for grade in grades {
+        let row = sqlx::query("select channel, probability, time_us from draws where grade = ?")
+            .bind(id_bytes(*grade))
+            .fetch_optional(&mut *connection)
+            .await?;
+        if let Some(row) = row {
+            draws.push(Draw {
+                grade: *grade,
+                channel: row.try_get(0)?,
+                probability: row.try_get(1)?,
+                time_us: row.try_get(2)?,
+            });
+        }
+    }
+    Ok(draws)
+}

@@ -1,0 +1,84 @@
+//! Responsible for the history of prompts: adding visits, and reading those of a run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use assay_core::Visit;
+use assay_core::prompt::Visits;
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Row};
+
+use super::apply::NO_STEP;
+use super::insert::Insert;
+use crate::database::DatabaseError;
+
+const UPSERT: Insert = Insert {
+    into: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, reward_sum, reward_squares)",
+    columns: 8,
+    then: "on conflict (run, prompt_key, step) do update set judged = judged + excluded.judged, \
+               passes = passes + excluded.passes, rewards = rewards + excluded.rewards, \
+               reward_sum = reward_sum + excluded.reward_sum, \
+               reward_squares = reward_squares + excluded.reward_squares",
+};
+
+/// Adds visits; `runs` are the numbers of their runs.
+pub(super) async fn add(
+    connection: &mut SqliteConnection,
+    visits: &Visits,
+    runs: &HashMap<&Arc<str>, i64>,
+) -> Result<(), DatabaseError> {
+    let rows: Vec<_> = visits.iter().filter_map(|(key, visit)| Some((*runs.get(&key.0)?, key, visit))).collect();
+    UPSERT
+        .run(connection, &rows, |values, (run, (_, prompt, step), visit)| {
+            values
+                .add(*run)
+                .add(prompt.as_str())
+                .add(step.unwrap_or(NO_STEP))
+                .add(i64::from(visit.judged))
+                .add(i64::from(visit.passes))
+                .add(i64::from(visit.rewards))
+                .add(visit.reward_sum)
+                .add(visit.reward_squares);
+        })
+        .await?;
+    Ok(())
+}
+
+/// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+pub(super) async fn read(
+    connection: &mut SqliteConnection,
+    run: i64,
+    prompts: Option<&[String]>,
+) -> Result<BTreeMap<String, Vec<Visit>>, DatabaseError> {
+    const SELECT: &str =
+        "select prompt_key, step, judged, passes, rewards, reward_sum, reward_squares from prompt_history where run = ";
+    let mut visits: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
+    // Without names there is one chunk, which names none.
+    let chunks: Vec<Option<&[String]>> =
+        prompts.map_or_else(|| vec![None], |prompts| prompts.chunks(512).map(Some).collect());
+    for chunk in chunks {
+        let mut query = QueryBuilder::<Sqlite>::new(SELECT);
+        query.push_bind(run);
+        if let Some(chunk) = chunk {
+            query.push(" and prompt_key in (");
+            let mut names = query.separated(", ");
+            for name in chunk {
+                names.push_bind(name.as_str());
+            }
+            query.push(")");
+        }
+        query.push(" order by prompt_key, step");
+        for row in query.build().persistent(false).fetch_all(&mut *connection).await? {
+            let step: i64 = row.try_get(1)?;
+            visits.entry(row.try_get(0)?).or_default().push(Visit {
+                step: (step != NO_STEP).then_some(step),
+                judged: row.try_get(2)?,
+                passes: row.try_get(3)?,
+                rewards: row.try_get(4)?,
+                reward_sum: row.try_get(5)?,
+                reward_squares: row.try_get(6)?,
+            });
+        }
+    }
+    Ok(visits)
+}

@@ -1,0 +1,155 @@
+//! Counts of channels and histories of prompts: each grade and event counts once, waiting or applied, here or in a replica.
+
+use assay_core::channel::{Adjudication, Calibration, Draw, Event, OPERATOR};
+use assay_core::store::{Reader, Recorder};
+use assay_core::{GradeId, Visit};
+use assay_store::DurableStore;
+
+use crate::world::{self, World, batch, entry, events, part, record};
+
+fn adjudication(id: u128, grade: GradeId, probability: Option<f64>) -> Event {
+    Event::Adjudicated(Adjudication {
+        id,
+        grade,
+        channel: "math/default".to_owned(),
+        version: 1,
+        graded_pass: false,
+        pass: true,
+        probability,
+        judged: Some(("judge@1".to_owned(), true)),
+        caller: "local".to_owned(),
+        note: Some("a fraction".to_owned()),
+        time_us: world::START_US,
+    })
+}
+
+/// Negatives, positives, checks, weight of the disagreements of judges, truths, of the one channel there is.
+async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
+    let counts = store.channels().await.unwrap();
+    let (mut negatives, mut positives) = (0, 0);
+    for graded in counts.graded.values() {
+        negatives += graded.negatives;
+        positives += graded.positives;
+        assert_eq!(graded.bound_negatives, graded.negatives, "each negative of this world was overturned");
+    }
+    let checked: Vec<_> = counts.checked.values().flatten().collect();
+    let checks = checked.iter().map(|(_, checked)| checked.checks).sum();
+    let weight = checked.iter().map(|(_, checked)| checked.disagreed_weight).sum();
+    (negatives, positives, checks, weight, counts.truths.values().map(|truths| truths.right).sum())
+}
+
+#[tokio::test]
+async fn a_grade_counts_once_whether_it_waits_or_is_applied() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 8)).await;
+    record(&store, entry(1, 8)).await;
+    let waiting = counted(&store).await;
+    // Four negatives, each checked with probability 1/4.
+    assert_eq!(waiting, (4, 4, 4, 16.0, 0));
+    world.applied(&store).await;
+    assert_eq!(counted(&store).await, waiting);
+    record(&store, entry(1, 8)).await;
+    assert_eq!(counted(&store).await, waiting);
+}
+
+#[tokio::test]
+async fn counts_survive_a_restart() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 8)).await;
+    let before = counted(&store).await;
+    store.close().await.unwrap();
+    drop(store);
+    assert_eq!(counted(&world.open().await).await, before);
+}
+
+#[tokio::test]
+async fn replicas_add_to_the_same_counts() {
+    let world = World::new();
+    let (one, other) = (world.open().await, world.open_replica("other.spool").await);
+    record(&one, entry(1, 8)).await;
+    record(&other, entry(2, 8)).await;
+    world.applied(&one).await;
+    world.applied(&other).await;
+    assert_eq!(counted(&one).await, (8, 8, 8, 32.0, 0));
+    assert_eq!(counted(&other).await, counted(&one).await);
+}
+
+#[tokio::test]
+async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 2)).await;
+    let grade = batch(1).grade(1);
+    let chosen = adjudication(7, grade, None);
+    record(&store, events(10, vec![chosen.clone()])).await;
+    assert_eq!(counted(&store).await, (1, 1, 1, 4.0, 0), "whoever picks a grade picks it for a reason");
+    let drawn = adjudication(8, grade, Some(0.5));
+    record(&store, events(11, vec![drawn.clone()])).await;
+    let counts = (1, 1, 2, 6.0, 1);
+    assert_eq!(counted(&store).await, counts);
+    world.applied(&store).await;
+    record(&store, events(12, vec![drawn.clone()])).await;
+    world.applied(&store).await;
+    assert_eq!(counted(&store).await, counts, "sent again, it is there already");
+    let found = store.adjudications(grade).await.unwrap();
+    assert_eq!(found.into_iter().map(Event::Adjudicated).collect::<Vec<_>>(), [chosen, drawn]);
+    let judges = store.channels().await.unwrap().checked;
+    assert!(judges.values().flatten().any(|(checker, _)| checker.judge == OPERATOR));
+}
+
+#[tokio::test]
+async fn draws_and_calibrations_are_found_again() {
+    let world = World::new();
+    let store = world.open().await;
+    let grade = batch(1).grade(1);
+    let draw = Draw { grade, channel: "math/default".to_owned(), probability: 0.125, time_us: 5 };
+    let calibration = |time_us, right_refused| Calibration {
+        channel: "math/default".to_owned(),
+        version: 1,
+        method: "labels".to_owned(),
+        right: 10.0,
+        right_refused,
+        wrong: 20.0,
+        wrong_passed: 1.0,
+        time_us,
+    };
+    let (new, old) = (calibration(9, 3.0), calibration(8, 4.0));
+    record(&store, events(1, vec![Event::Drawn(draw.clone()), Event::Calibrated(new.clone())])).await;
+    record(&store, events(2, vec![Event::Calibrated(old)])).await;
+    for _ in 0..2 {
+        assert_eq!(store.draws(&[grade, batch(1).grade(2)]).await.unwrap(), std::slice::from_ref(&draw));
+        let known = store.channels().await.unwrap().calibrations;
+        assert_eq!(known.into_values().collect::<Vec<_>>(), std::slice::from_ref(&new), "the later one stands");
+        world.applied(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_s_visits_are_kept_by_run_and_step() {
+    let world = World::new();
+    let store = world.open().await;
+    // Two waves of the same batch are one visit; another batch is another step.
+    record(&store, part(1, 0, 2)).await;
+    record(&store, part(1, 2, 2)).await;
+    record(&store, entry(2, 2)).await;
+    // Passed or overturned, with a reward of -1.5.
+    let visit = |step, n: u32| Visit {
+        step: Some(step),
+        judged: n,
+        passes: n,
+        rewards: n,
+        reward_sum: -1.5 * f64::from(n),
+        reward_squares: 2.25 * f64::from(n),
+    };
+    for _ in 0..2 {
+        let visits = store.visits("run-a", None).await.unwrap();
+        assert_eq!(visits["prompt-1"], [visit(1, 4)]);
+        assert_eq!(visits["prompt-2"], [visit(2, 2)]);
+        let named = store.visits("run-a", Some(&["prompt-2".to_owned(), "prompt-9".to_owned()])).await.unwrap();
+        assert_eq!(named.keys().collect::<Vec<_>>(), ["prompt-2"]);
+        assert!(store.visits("run-b", None).await.unwrap().is_empty());
+        world.applied(&store).await;
+    }
+}
