@@ -28,6 +28,8 @@ pub(super) struct Half {
     window: Window,
     /// Share of negatives that are right, then of positives that are wrong.
     wrong: [Option<Estimate>; 2],
+    /// The same, not held within shares.
+    uncut: [Option<Estimate>; 2],
     /// What the checks of each side are worth.
     checks: [f64; 2],
 }
@@ -51,8 +53,9 @@ impl Half {
             (wrong_share(&found, whole), checks)
         };
         let [negatives, positives] = [side(false), side(true)];
-        let (wrong, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
-        Self { channel, version, collected, stretches, window, wrong, checks }
+        let (uncut, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
+        let wrong = uncut.map(|share: Option<Estimate>| share.map(|share| share.held(SHARES)));
+        Self { channel, version, collected, stretches, window, wrong, uncut, checks }
     }
 
     pub(super) fn channel(&self) -> &str {
@@ -81,7 +84,8 @@ impl Half {
             self.wrong[side].filter(|_| enough)
         });
         let shares = self.filled(checked, told);
-        let found = measured(&self.window, shares[0], shares[1]);
+        let [f, e] = [0, 1].map(|side| checked[side].and(self.uncut[side]).or(shares[side]));
+        let found = measured(&self.window, f, e);
         let shrunk = self.shrunk(checked, shares, priors, settings);
 
         let rate = |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
