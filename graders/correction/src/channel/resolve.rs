@@ -194,7 +194,13 @@ impl Half {
             let before = Rates::new(rho0, rho1).unwrap_or(Rates::CLEAN);
             let value = |judge: &Judge| (judge.sensitivity.value, judge.specificity.value);
             let ((s, c), (audit_s, audit_c)) = (value(&appeals), value(&audits));
-            before.after_appeals(negatives, s, c).after_audits(positives, audit_s, audit_c)
+            let appealed = before.after_appeals(negatives, s, c);
+            let audited = before.after_audits(positives, audit_s, audit_c);
+            // No verdict is both: one that an appeal overturned is not audited, so the changes add.
+            Rates {
+                rho0: (appealed.rho0 + audited.rho0 - before.rho0).clamp(0.0, 1.0),
+                rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
+            }
         };
         let range = Interval { low: -1.0, high: 1.0 };
         let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
