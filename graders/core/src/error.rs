@@ -55,6 +55,8 @@ error_codes! {
     BodyTooLarge = "body_too_large", 413;
     /// The body's `Content-Encoding` or `Content-Type` is not one the service reads.
     UnsupportedMedia = "unsupported_media", 415;
+    /// A policy is written wrong, or its items disagree.
+    InvalidPolicy = "invalid_policy", 422;
     /// No policy has this name.
     UnknownPolicy = "unknown_policy", 422;
     /// No group statistic has this name.

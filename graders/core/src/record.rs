@@ -64,8 +64,8 @@ pub struct GradeRecord {
     pub coefficient: Option<f64>,
     /// Checks and nested tasks, as an array.
     pub components_json: Option<String>,
-    /// What the policy made of them, as an array.
-    pub terms_json: Option<String>,
+    /// How the policy made the reward, as an object.
+    pub composition_json: Option<String>,
     /// The steps of a trace with their masks, as an array.
     pub steps_json: Option<String>,
     /// Measures, as an object.

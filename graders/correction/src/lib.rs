@@ -7,12 +7,13 @@ pub mod appeal;
 pub mod channel;
 pub mod group;
 pub mod interval;
+pub mod prompts;
 pub mod rates;
 pub mod statistic;
 pub mod tally;
 
-pub use group::{Member, coefficients, mean};
+pub use group::{Estimator, Group, Member, advantages, coefficients, mean};
 pub use interval::{Estimate, Interval, wilson};
 pub use rates::Rates;
-pub use statistic::Statistic;
+pub use statistic::{Statistic, statistics};
 pub use tally::Tally;

@@ -16,6 +16,8 @@ pub struct BatchItem {
     pub group: Option<String>,
     /// Name under which the prompt's history is kept.
     pub prompt_key: Option<String>,
+    /// What makes its reward, if not the batch's policy; the same for all items of a group.
+    pub policy: Option<Policy>,
     /// Task family, the second half of the channel.
     pub channel: Option<String>,
     /// What is graded.
@@ -35,6 +37,7 @@ impl BatchItem {
             id: None,
             group: None,
             prompt_key: None,
+            policy: None,
             channel: None,
             item,
             task,
@@ -77,6 +80,12 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// What makes the rewards of an item of this batch.
+    #[must_use]
+    pub fn policy_of<'a>(&'a self, item: &'a BatchItem) -> &'a Policy {
+        item.policy.as_ref().unwrap_or(&self.policy)
+    }
+
     /// A batch of `items` from `caller` without any of the optional fields.
     #[must_use]
     pub fn new(caller: &str, items: Vec<BatchItem>) -> Self {

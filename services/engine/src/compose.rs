@@ -1,86 +1,163 @@
 //! Stage 4, compose: the policy makes a reward from score, checks and measures.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use assay_core::{Component, ErrorCode, Outcome, Reward};
+use assay_core::{Component, Outcome, Reward};
+use assay_correction::policy::{Composed, Part, Sample};
 
-use crate::EngineError;
-use crate::grade::ItemDone;
+use crate::appeal::Judged;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
 
-/// What makes rewards from scores.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// The reward is the score; checks and measures are reported only.
-    #[default]
-    Score,
-}
-
-impl Policy {
-    /// The policy of this name.
-    ///
-    /// # Errors
-    /// [`EngineError::Unknown`], with the names there are.
-    pub fn by_name(name: &str) -> Result<Self, EngineError> {
-        if name == Self::Score.name() {
-            return Ok(Self::Score);
+/// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in one wave.
+pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
+    let mut results: Vec<ItemResult> = wave.into_iter().map(|judged| result(plan, judged)).collect();
+    let place_of: std::collections::HashMap<usize, usize> =
+        results.iter().enumerate().map(|(place, result)| (result.position, place)).collect();
+    // Groups by policy: what a share of the batch's groups means is counted over those of one policy.
+    let mut by_policy: Vec<(usize, Vec<Vec<usize>>)> = Vec::new();
+    for members in &plan.around.groups {
+        let places: Vec<usize> = members.iter().filter_map(|at| place_of.get(at).copied()).collect();
+        let (Some(first), false) = (members.first(), places.is_empty()) else { continue };
+        let policy = plan.policy(*first);
+        if policy.rules().is_plain() {
+            continue;
         }
-        Err(EngineError::Unknown {
-            code: ErrorCode::UnknownPolicy,
-            pointer: "/policy",
-            message: format!("no policy is named `{name}`; this node has `default`"),
-        })
-    }
-
-    /// The name in requests and in the record.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Score => "default",
+        match by_policy.iter_mut().find(|(known, _)| plan.policy(*known).is(policy)) {
+            Some((_, groups)) => groups.push(places),
+            None => by_policy.push((*first, vec![places])),
         }
     }
+    for (at, groups) in by_policy {
+        apply(plan, at, &groups, &mut results);
+    }
+    results
+}
 
-    fn reward(&self, outcome: &Outcome) -> Option<Reward> {
-        match self {
-            Self::Score => outcome.grade().map(|grade| grade.score.into()),
+/// Applies the policy of the item `at` to groups, each a list of places in `results`.
+fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResult]) {
+    let facts: Vec<Vec<Facts<'_>>> =
+        groups.iter().map(|places| places.iter().map(|place| Facts::of(plan, &results[*place])).collect()).collect();
+    let samples: Vec<Vec<Sample<'_>>> =
+        facts.iter().map(|group| group.iter().map(Facts::sample).collect()).collect();
+    let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
+    let composed = plan.policy(at).rules().compose_batch(&samples);
+    let made: Vec<Made> = composed.into_iter().flatten().map(Made::of).collect();
+    for (place, made) in groups.iter().flatten().zip(made) {
+        results[*place].reward = made.reward;
+        results[*place].composition = made.composition;
+    }
+}
+
+/// What a policy made of an item, kept apart from what it borrowed.
+struct Made {
+    reward: Option<Reward>,
+    composition: Option<serde_json::Value>,
+}
+
+impl Made {
+    fn of(composed: Composed<'_>) -> Self {
+        // Finite numbers and texts always serialise.
+        Self { reward: composed.reward, composition: serde_json::to_value(&composed).ok() }
+    }
+}
+
+/// What a sample borrows from.
+struct Facts<'a> {
+    result: &'a ItemResult,
+    parts: Vec<Part<'a>>,
+    measures: Vec<(&'a str, f64)>,
+    steps: Vec<f64>,
+    text: Cow<'a, str>,
+    tokens: Option<f64>,
+    truncated: bool,
+    model: Option<&'a str>,
+}
+
+impl<'a> Facts<'a> {
+    fn of(plan: &'a Plan, result: &'a ItemResult) -> Self {
+        let item = &plan.batch.items[result.position].item;
+        let grade = result.outcome.grade();
+        let graders = |component: &Component| {
+            let grade = component.outcome.grade()?;
+            // Nested tasks and checks are graded by graders of the table; their name is before the version.
+            let name = component.grader.split('@').next().unwrap_or_default();
+            plan.graders.by_name(name).and_then(|grader| grader.spec().pass(grade.verdict))
+        };
+        let parts = result.components().map(|component| Part {
+            name: &component.name,
+            score: component.outcome.grade().map(|grade| grade.score),
+            pass: graders(component),
+        });
+        let measures = grade.iter().flat_map(|grade| &grade.measures);
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+        let tokens = item.meta.tokens.map(|tokens| tokens as f64);
+        Self {
+            result,
+            parts: parts.collect(),
+            measures: measures.map(|(name, measure)| (*name, measure.get())).collect(),
+            steps: grade.iter().flat_map(|grade| &grade.steps).map(|step| step.score.get()).collect(),
+            text: item.completion.text(),
+            tokens,
+            truncated: item.meta.truncated,
+            model: item.meta.rest.get("model").and_then(serde_json::Value::as_str),
+        }
+    }
+
+    fn sample(&self) -> Sample<'_> {
+        let result = self.result;
+        Sample {
+            score: result.final_score(),
+            pass: result.final_pass(),
+            corrected: result.backward,
+            parts: &self.parts,
+            measures: &self.measures,
+            text: &self.text,
+            tokens: self.tokens,
+            truncated: self.truncated,
+            answer: result.answer(),
+            model: self.model,
+            steps: &self.steps,
         }
     }
 }
 
-pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<ItemDone>) -> Vec<ItemResult> {
-    wave.into_iter().map(|done| compose_one(plan, done)).collect()
-}
-
-fn compose_one(plan: &Arc<Plan>, done: ItemDone) -> ItemResult {
-    let ItemDone { main, checks } = done;
+/// The result of an item before any policy: the reward is the score.
+fn result(plan: &Arc<Plan>, judged: Judged) -> ItemResult {
+    let score_after_appeal = judged.score_after_appeal();
+    let (score, pass) = (judged.final_score(), judged.final_pass());
+    let crate::grade::ItemDone { main, checks } = judged.done;
     let batch_item = &plan.batch.items[main.item];
     let mut outcome = main.outcome;
     let (mut queue_us, mut grade_us, mut time_us) = (main.queue_us, main.grade_us, main.time_us);
     let mut check_components = Vec::with_capacity(checks.len());
     for (check, (name, _)) in checks.into_iter().zip(&batch_item.checks) {
-        queue_us = queue_us.min(check.queue_us);
-        grade_us += check.grade_us;
+        queue_us = queue_us.max(check.queue_us);
+        grade_us = grade_us.saturating_add(check.grade_us);
         time_us = time_us.max(check.time_us);
         check_components.push(Component { name: name.clone(), grader: check.spec.id(), outcome: check.outcome });
     }
     if let Outcome::Graded(grade) = &mut outcome {
         grade.measures.extend(batch_item.item.meta.measures());
     }
-    let reward = plan.batch.policy.reward(&outcome);
-    let family = batch_item.channel.as_deref().unwrap_or("default");
+    let channel = plan.around.channel(main.item);
+    let rates = channel.report.usable();
+    let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
     ItemResult {
         position: main.item,
         grade: plan.id.grade(u32::try_from(main.item).unwrap_or(u32::MAX)),
-        channel: format!("{}/{family}", main.spec.name),
+        channel: Arc::clone(&channel.name),
         spec: main.spec,
-        pass: outcome.grade().and_then(|grade| main.spec.pass(grade.verdict)),
+        pass: judged.pass,
         outcome,
         check_components,
-        score_after_appeal: None,
-        backward: None,
-        forward: None,
-        reward,
+        appeal: judged.appeal,
+        score_after_appeal,
+        backward: finite(rates.zip(pass).and_then(|(rates, pass)| rates.backward(pass))),
+        forward: finite(rates.zip(pass).map(|(rates, pass)| rates.forward(pass))),
+        reward: score.map(Reward::from),
+        composition: None,
         coefficient: None,
         coefficient_rule: None,
         cached: main.cached,
@@ -88,18 +165,5 @@ fn compose_one(plan: &Arc<Plan>, done: ItemDone) -> ItemResult {
         grade_us,
         time_us,
         recorded: false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_policy_is_told_what_there_is() {
-        assert_eq!(Policy::by_name("default").unwrap(), Policy::Score);
-        let error = Policy::by_name("defualt").unwrap_err();
-        assert_eq!(error.code(), ErrorCode::UnknownPolicy);
-        assert!(error.to_string().contains("this node has `default`"), "{error}");
     }
 }

@@ -1,26 +1,36 @@
 //! Stage 5, correct: what is known of noise is applied, and groups get their statistics.
 //!
-//! No channel has measured rates yet, so no score is corrected; a wave that holds the whole batch gets its coefficients.
+//! Scores and rewards stay as they are; the recommended coefficient is where a correction acts. Within one channel there is none,
+//! because noise of one pair of rates does not turn the gradient; over several channels each is scaled by its 1/J, if that is known
+//! well enough for all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use assay_correction::{Member, coefficients, mean};
-use serde_json::Map;
+use assay_core::Visit;
+use assay_correction::channel::report::LEAST_J;
+use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
+use crate::surroundings::prompt_key;
+
+/// Smallest group whose deviation is known well enough to divide by.
+const LEAST_GROUP_FOR_ZFIX: usize = 16;
 
 pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
+    // A wave of a stream holds parts of groups.
     if wave.len() < plan.batch.items.len() {
         return wave;
     }
-    for members in groups_of(plan, wave.len()) {
-        let known: Vec<Member> = members.iter().map(|at| member(&wave[*at])).collect();
-        for (at, coefficient) in members.into_iter().zip(coefficients(&known)) {
-            wave[at].coefficient = coefficient;
-            wave[at].coefficient_rule = coefficient.map(|_| "mean");
-        }
+    let made = {
+        let results: Vec<&ItemResult> = wave.iter().collect();
+        let groups = Groups::of(plan, &results);
+        groups.coefficients(plan, &results)
+    };
+    for (at, (coefficient, rule)) in made {
+        wave[at].coefficient = coefficient;
+        wave[at].coefficient_rule = coefficient.map(|_| rule);
     }
     wave
 }
@@ -29,68 +39,170 @@ impl Reply {
     /// The groups, in the order they first appear in the batch.
     #[must_use]
     pub fn groups(&self) -> Vec<GroupResult> {
-        groups(&self.plan, &self.in_order())
+        let results = self.in_order();
+        let groups = Groups::of(&self.plan, &results);
+        let known = groups.known();
+        let statistics = statistics(&self.plan.batch.statistics, &known);
+        self.plan
+            .around
+            .groups
+            .iter()
+            .zip(&known)
+            .zip(statistics)
+            .map(|((positions, group), statistics)| GroupResult {
+                group: positions.first().and_then(|at| self.plan.batch.items[*at].group.clone()),
+                prompt_key: positions.first().map(|at| prompt_key(&self.plan.batch.items[*at])),
+                n: group.members.len(),
+                graded: group.members.iter().filter(|member| member.reward.is_some()).count(),
+                mean: mean(group.members),
+                statistics,
+            })
+            .collect()
     }
 
     /// The channels, in the order they first appear in the batch.
     #[must_use]
     pub fn channels(&self) -> Vec<ChannelRates> {
-        channels(&self.in_order())
+        let channels = self.plan.around.channels.iter();
+        channels.map(|channel| ChannelRates { report: channel.report.clone() }).collect()
     }
 }
 
-/// Groups of the finished batch, in the order they first appear; `results` are in the order of the batch.
-fn groups(plan: &Plan, results: &[&ItemResult]) -> Vec<GroupResult> {
-    let mut groups = Vec::new();
-    for members in groups_of(plan, results.len()) {
-        let known: Vec<Member> = members.iter().map(|at| member(results[*at])).collect();
-        let statistics: Map<_, _> = plan
-            .batch
-            .statistics
-            .iter()
-            .filter_map(|statistic| Some((statistic.name().to_owned(), statistic.of(&known)?)))
-            .collect();
-        groups.push(GroupResult {
-            group: members.first().and_then(|at| plan.batch.items[*at].group.clone()),
-            n: known.len(),
-            graded: known.iter().filter(|member| member.reward.is_some()).count(),
-            mean: mean(&known),
-            statistics,
+/// The groups of a finished batch. Results are in the order of the batch.
+struct Groups<'a> {
+    plan: &'a Plan,
+    members: Vec<Vec<Member<'a>>>,
+    history: Vec<Option<&'a [Visit]>>,
+    /// Rates of each group's channel; `None` where its members come from several, or the channel is not to be corrected.
+    rates: Vec<Option<Rates>>,
+}
+
+impl<'a> Groups<'a> {
+    fn of(plan: &'a Plan, results: &[&'a ItemResult]) -> Self {
+        let positions = &plan.around.groups;
+        let members = positions.iter().map(|of| of.iter().map(|at| member(plan, results[*at])).collect());
+        let history = positions.iter().map(|of| {
+            let (history, first) = (plan.around.history.as_ref()?, of.first()?);
+            Some(history.get(&prompt_key(&plan.batch.items[*first])).map_or(&[][..], Vec::as_slice))
         });
+        let rates = positions.iter().map(|of| {
+            let mut channels = of.iter().map(|at| plan.around.channel(*at));
+            let first = channels.next()?;
+            let alone = channels.all(|channel| Arc::ptr_eq(&channel.name, &first.name));
+            first.report.usable().filter(|_| alone)
+        });
+        Self { plan, members: members.collect(), history: history.collect(), rates: rates.collect() }
     }
-    groups
+
+    fn known(&self) -> Vec<Group<'_>> {
+        let parts = self.members.iter().zip(&self.rates).zip(&self.history);
+        parts.map(|((members, rates), history)| Group { members, rates: *rates, history: *history }).collect()
+    }
+
+    /// Coefficient of each item and the rule that made it, by position.
+    fn coefficients(
+        &self,
+        plan: &Plan,
+        results: &[&ItemResult],
+    ) -> HashMap<usize, (Option<f64>, &'static str)> {
+        let known = self.known();
+        let auto = automatic(plan, results);
+        // Estimators that look at the whole batch look at the groups of one rule.
+        let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
+        for (place, (group, positions)) in known.iter().zip(&plan.around.groups).enumerate() {
+            let wanted = positions.first().and_then(|at| plan.policy(*at).rules().coefficient);
+            let rule = match wanted {
+                Some(estimator) => possible(estimator, group),
+                None => auto,
+            };
+            match by_rule.iter_mut().find(|(known, _)| *known == rule) {
+                Some((_, places)) => places.push(place),
+                None => by_rule.push((rule, vec![place])),
+            }
+        }
+        let mut made = HashMap::with_capacity(results.len());
+        for (rule, places) in by_rule {
+            let groups: Vec<Group<'_>> = places.iter().map(|place| known[*place]).collect();
+            let numbers = advantages(rule.estimator(), &groups);
+            for (place, numbers) in places.into_iter().zip(numbers) {
+                for (at, number) in plan.around.groups[place].iter().zip(numbers) {
+                    let gain = rule.gain(plan, *at);
+                    let scaled = number.map(|number| number * gain).filter(|number| number.is_finite());
+                    made.insert(*at, (scaled, rule.name()));
+                }
+            }
+        }
+        made
+    }
 }
 
-/// Channels of the batch, in the order they first appear.
-fn channels(results: &[&ItemResult]) -> Vec<ChannelRates> {
-    let mut channels: Vec<ChannelRates> = Vec::new();
-    for result in results {
-        // A batch has a handful of channels at most.
-        if channels.iter().all(|known| known.channel != result.channel) {
-            channels.push(ChannelRates { channel: result.channel.clone(), rho0: None, rho1: None, j: None });
+/// How coefficients are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rule {
+    /// By an estimator as it is.
+    Plain(Estimator),
+    /// The reward minus the group's mean, over J of the item's own channel.
+    MeanOverJ,
+}
+
+impl Rule {
+    fn estimator(self) -> Estimator {
+        match self {
+            Self::Plain(estimator) => estimator,
+            Self::MeanOverJ => Estimator::Mean,
         }
     }
-    channels
-}
 
-fn member(result: &ItemResult) -> Member {
-    Member { reward: result.reward, pass: result.pass }
-}
-
-/// Positions of each group's members; an item without a group is a group of one.
-fn groups_of(plan: &Plan, items: usize) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut index_of: HashMap<&str, usize> = HashMap::new();
-    for (position, item) in plan.batch.items.iter().enumerate().take(items) {
-        let Some(name) = item.group.as_deref() else {
-            groups.push(vec![position]);
-            continue;
-        };
-        let index = *index_of.entry(name).or_insert_with(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        groups[index].push(position);
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain(estimator) => estimator.name(),
+            Self::MeanOverJ => "mean/j",
+        }
     }
-    groups
+
+    fn gain(self, plan: &Plan, at: usize) -> f64 {
+        let rates = || plan.around.channel(at).report.usable();
+        match self {
+            Self::MeanOverJ => rates().map_or(1.0, |rates| 1.0 / rates.j().max(LEAST_J)),
+            Self::Plain(_) => 1.0,
+        }
+    }
+}
+
+/// The rule without a wish: the group's mean within one channel; over several whose J is clear of [`LEAST_J`], each over its J.
+fn automatic(plan: &Plan, results: &[&ItemResult]) -> Rule {
+    let mut graded: Vec<&crate::surroundings::Channel> = Vec::new();
+    for result in results.iter().filter(|result| result.reward.is_some()) {
+        let channel = plan.around.channel(result.position);
+        if graded.iter().all(|known| !Arc::ptr_eq(&known.name, &channel.name)) {
+            graded.push(channel);
+        }
+    }
+    let several = graded.len() > 1;
+    if several && graded.iter().all(|channel| channel.report.usable().is_some()) {
+        Rule::MeanOverJ
+    } else {
+        Rule::Plain(Estimator::Mean)
+    }
+}
+
+/// The estimator that was asked for, or what stands in for it where it cannot be had: the noise-fixed z-score needs a group large
+/// enough, and what divides by J needs a J that is sure.
+fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
+    let needs_rates =
+        matches!(wanted, Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward);
+    if needs_rates && group.rates.is_none() {
+        return Rule::Plain(Estimator::Mean);
+    }
+    let graded = group.members.iter().filter(|member| member.reward.is_some()).count();
+    match wanted {
+        Estimator::Zfix if graded < LEAST_GROUP_FOR_ZFIX => Rule::Plain(Estimator::Gain),
+        other => Rule::Plain(other),
+    }
+}
+
+fn member<'a>(plan: &Plan, result: &'a ItemResult) -> Member<'a> {
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    let tokens = plan.batch.items[result.position].item.meta.tokens.map(|tokens| tokens as f64);
+    Member { reward: result.reward, pass: result.final_pass(), tokens, answer: result.answer() }
 }

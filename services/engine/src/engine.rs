@@ -10,14 +10,16 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
 use crate::admission::Admission;
-use crate::appeal::appeal;
+use crate::appeal::{Spent, appeal};
 use crate::compose::compose;
 use crate::correct::correct;
 use crate::grade::grade;
 use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan};
 use crate::record;
+use crate::policy::Policies;
 use crate::shared::{EngineParts, Shared};
+use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
 
 /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others wait for.
@@ -111,11 +113,16 @@ impl Engine {
     async fn run(&self, batch: Batch, run: Run<'_>) -> Result<(Reply, Option<SealedReply>), EngineError> {
         // Held until the last result is handed over; what a reply keeps alive after that is the client's business.
         let _admitted = self.inner.admission.admit(batch.items.len())?;
-        let plan = Arc::new(plan(&self.inner, batch, run.id, run.use_kept).await?);
+        surroundings::check(&batch)?;
+        let mut plan = plan(&self.inner, batch, run.id, run.use_kept).await?;
+        plan.around = Surroundings::of(&self.inner, &plan).await;
+        let plan = Arc::new(plan);
+        let whole = matches!(run.mode, Mode::Whole) || plan.around.whole_groups;
         let mut finished = grade(&self.inner, &plan);
         let (mut reply, mut sealed, mut listening) = (Reply::new(&plan), None, true);
-        while let Some(wave) = finished.next(matches!(run.mode, Mode::Whole)).await {
-            let wave = appeal(wave);
+        let mut spent = Spent::default();
+        while let Some(wave) = finished.next(whole).await {
+            let wave = appeal(&self.inner, &plan, &mut spent, wave).await;
             let wave = compose(&plan, wave);
             let wave = correct(&plan, wave);
             reply.push(Arc::new(wave));
@@ -192,6 +199,12 @@ impl Engine {
     #[must_use]
     pub fn graders(&self) -> &GraderTable {
         &self.inner.graders
+    }
+
+    /// The policies.
+    #[must_use]
+    pub fn policies(&self) -> &Policies {
+        &self.inner.policies
     }
 
     /// The record, when there is one.

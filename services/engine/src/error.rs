@@ -21,7 +21,7 @@ pub enum EngineError {
         /// Stable code.
         code: ErrorCode,
         /// JSON pointer to the field.
-        pointer: &'static str,
+        pointer: String,
         /// What there is instead.
         message: String,
     },

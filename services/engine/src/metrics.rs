@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_core::channel::Appeal;
 use assay_core::{Outcome, Spec};
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
@@ -12,9 +13,10 @@ const BATCH_SECONDS: &str = "assay_batch_seconds";
 const IN_FLIGHT: &str = "assay_items_in_flight";
 const REFUSED: &str = "assay_batches_refused_total";
 const UNRECORDED: &str = "assay_grades_unrecorded_total";
+const APPEALS: &str = "assay_appeals_total";
 
 /// Names of all metrics of the engine.
-pub const NAMES: &[&str] = &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED];
+pub const NAMES: &[&str] = &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED, APPEALS];
 
 pub(crate) fn describe() {
     describe_counter!(GRADES, Unit::Count, "Graded units by grader, outcome, verdict and whether the cache answered.");
@@ -23,6 +25,7 @@ pub(crate) fn describe() {
     describe_histogram!(BATCH_SECONDS, Unit::Seconds, "Time from admission of a batch until its last result.");
     describe_gauge!(IN_FLIGHT, Unit::Count, "Items admitted and not yet answered.");
     describe_counter!(REFUSED, Unit::Count, "Batches and bodies refused because too much work was waiting.");
+    describe_counter!(APPEALS, Unit::Count, "Verdicts a judge looked at, by grader, judge, side and what became of them.");
     describe_counter!(UNRECORDED, Unit::Count, "Grades answered with `recorded: false` because the record failed.");
 }
 
@@ -34,6 +37,12 @@ pub(crate) fn graded(spec: &'static Spec, outcome: &Outcome, cached: bool, queue
         .increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
+}
+
+pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
+    let side = if passes { "positive" } else { "negative" };
+    counter!(APPEALS, "grader" => spec.name, "judge" => appeal.judge.clone(), "side" => side, "result" => appeal.word())
+        .increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::grader::Unprepared;
-use assay_core::{BatchId, ErrorCode, Fault, Grader, Hash, Lane, PrepareContext, Task};
+use assay_core::{BatchId, ErrorCode, Fault, Grader, GraderTable, Hash, Lane, PrepareContext, Spec, Task};
 use tokio::sync::oneshot;
 
 use crate::cache::PreparedTask;
+use crate::policy::Policy;
 use crate::shared::Shared;
+use crate::surroundings::Surroundings;
 use crate::workers::Job;
 use crate::{Batch, EngineError};
 
@@ -28,6 +30,24 @@ pub(crate) struct Plan {
     pub(crate) use_kept: bool,
     /// The same moment in microseconds since the Unix epoch.
     pub(crate) received_us: i64,
+    /// The graders that plan and grade it.
+    pub(crate) graders: GraderTable,
+    /// Channels, groups and histories; empty for what a judge is asked.
+    pub(crate) around: Surroundings,
+    /// Place of each item's own task.
+    task_of: Vec<usize>,
+}
+
+impl Plan {
+    /// The policy of an item.
+    pub(crate) fn policy(&self, at: usize) -> &Policy {
+        self.batch.policy_of(&self.batch.items[at])
+    }
+
+    /// The grader of an item's own task.
+    pub(crate) fn spec(&self, at: usize) -> &'static Spec {
+        self.tasks[self.task_of[at]].spec
+    }
 }
 
 /// One task of one item: part 0 is the item's own task, the checks follow.
@@ -46,7 +66,12 @@ pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kep
         let bytes = batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
         (lane_rank(tasks[unit.task].lane()), std::cmp::Reverse(bytes))
     });
-    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us })
+    let mut task_of = vec![0; batch.items.len()];
+    for unit in units.iter().filter(|unit| unit.part == 0) {
+        task_of[unit.item] = unit.task;
+    }
+    let (graders, around) = (inner.graders.clone(), Surroundings::default());
+    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, graders, around, task_of })
 }
 
 /// Lanes that wait for others go first, so that the cores work meanwhile.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::plan::Plan;
 use crate::reply::ItemResult;
+use crate::surroundings::prompt_key;
 
 /// The durable write of one wave, with the idempotency claim it opens or closes.
 pub(crate) fn entry(plan: &Plan, wave: &[ItemResult], claim: Option<Claim>) -> Entry {
@@ -23,6 +24,7 @@ pub(crate) fn entry(plan: &Plan, wave: &[ItemResult], claim: Option<Claim>) -> E
         received_us: plan.received_us,
         grades,
         bodies: bodies.list,
+        events: Vec::new(),
         claim,
     }
 }
@@ -57,6 +59,11 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || item.task.body.get().into());
     let completion_hash = bodies.completion(item.completion_hash(), &item.item.completion);
     let prompt_hash = item.item.prompt.as_ref().map(|prompt| bodies.completion(prompt.hash(), prompt));
+    let policy = batch.policy_of(item);
+    let policy_hash = policy
+        .hash()
+        .zip(policy.body())
+        .map(|(hash, body)| bodies.keep(hash, BodyKind::Policy, || body.as_bytes().to_vec()));
     let grade = result.outcome.grade();
     let components: Vec<Value> = result.components().map(component).collect();
     let steps = grade.map_or(&[][..], |grade| &grade.steps);
@@ -73,21 +80,26 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         step: batch.step,
         item: item.id.clone(),
         group: item.group.clone(),
-        prompt_key: Some(item.prompt_key.clone().unwrap_or_else(|| default_prompt_key(prompt_hash, task_hash))),
-        channel: result.channel.clone(),
+        prompt_key: Some(prompt_key(item)),
+        channel: result.channel.to_string(),
         grader: result.spec.name.to_owned(),
         grader_version: result.spec.version,
         image: None,
         task_hash,
         completion_hash,
         prompt_hash,
-        policy: batch.policy.name().into(),
+        policy: policy.name().into(),
+        policy_hash,
         outcome: result.outcome.word().to_owned(),
         verdict: grade.map(|grade| grade.verdict.to_string()),
         pass: result.pass,
         score: grade.map(|grade| grade.score.get()),
+        appeal: result.appeal.clone(),
+        score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
         reward: result.reward.map(assay_core::Reward::get),
+        coefficient: result.coefficient,
         components_json: text_unless(components.is_empty(), &components),
+        composition_json: result.composition.as_ref().map(Value::to_string),
         steps_json: text_unless(steps.is_empty(), &steps),
         measures_json: measures.and_then(|measures| text_unless(measures.is_empty(), &measures)),
         evidence_json: grade.and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),
@@ -101,14 +113,6 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         work: grade.map_or(0, |grade| grade.work),
         time_us: result.time_us,
     }
-}
-
-/// Items of the same prompt and task share their history, whatever run or step they come from.
-fn default_prompt_key(prompt: Option<Hash>, task: Hash) -> String {
-    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
-    let mut key = Hash::of_parts(&[prompt, task.as_bytes()]).to_string();
-    key.truncate(16);
-    key
 }
 
 /// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot fail.

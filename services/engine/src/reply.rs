@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use assay_core::channel::Appeal;
 use assay_core::{BatchId, Component, GradeId, Outcome, Reward, Score, Spec};
+use assay_correction::channel::Report;
 use serde_json::{Map, Value};
 
 use crate::plan::Plan;
@@ -16,15 +18,17 @@ pub struct ItemResult {
     /// Id of the grade.
     pub grade: GradeId,
     /// Grader and task family.
-    pub channel: String,
+    pub channel: Arc<str>,
     /// The grader.
     pub spec: &'static Spec,
     /// Graded, or why not.
     pub outcome: Outcome,
     /// Checks beside the task, in the order of the request.
     pub check_components: Vec<Component>,
-    /// Whether the verdict is a pass.
+    /// Whether the grader's verdict is a pass.
     pub pass: Option<bool>,
+    /// What a second verifier said, when the item was chosen for one.
+    pub appeal: Option<Appeal>,
     /// Score after a second verifier looked.
     pub score_after_appeal: Option<Score>,
     /// Backward-corrected score: finite.
@@ -33,6 +37,8 @@ pub struct ItemResult {
     pub forward: Option<Reward>,
     /// The reward.
     pub reward: Option<Reward>,
+    /// How the policy made the reward, as an object; `None` for the default policy.
+    pub composition: Option<Value>,
     /// Number to use as the advantage.
     pub coefficient: Option<f64>,
     /// How it was made.
@@ -55,6 +61,26 @@ impl ItemResult {
         let nested = self.outcome.grade().map_or(&[][..], |grade| &grade.components);
         nested.iter().chain(&self.check_components)
     }
+
+    /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
+    #[must_use]
+    pub fn final_pass(&self) -> Option<bool> {
+        let overturned = self.appeal.as_ref().is_some_and(|appeal| appeal.overturned);
+        self.pass.map(|pass| pass != overturned)
+    }
+
+    /// Its score after all; `None` for an item without one.
+    #[must_use]
+    pub fn final_score(&self) -> Option<Score> {
+        self.score_after_appeal.or(self.outcome.grade().map(|grade| grade.score))
+    }
+
+    /// What was taken for the answer, where the grader says so.
+    #[must_use]
+    pub fn answer(&self) -> Option<&str> {
+        let evidence = self.outcome.grade()?.evidence.as_map();
+        evidence.get("canonical").or_else(|| evidence.get("extracted"))?.as_str().map(str::trim)
+    }
 }
 
 /// One group of a batch.
@@ -62,6 +88,8 @@ impl ItemResult {
 pub struct GroupResult {
     /// Its name; `None` for the group of one that an item without a group is.
     pub group: Option<String>,
+    /// Name under which the prompt's history is kept.
+    pub prompt_key: Option<String>,
     /// Members.
     pub n: usize,
     /// Of those, graded.
@@ -75,14 +103,8 @@ pub struct GroupResult {
 /// What is known of a channel's noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelRates {
-    /// Grader and task family.
-    pub channel: String,
-    /// False-positive rate.
-    pub rho0: Option<f64>,
-    /// False-negative rate.
-    pub rho1: Option<f64>,
-    /// 1 - rho0 - rho1.
-    pub j: Option<f64>,
+    /// What was known when the batch came in.
+    pub report: Report,
 }
 
 /// Items that became visible together.

@@ -10,7 +10,9 @@ use tokio_util::task::TaskTracker;
 use crate::admission::Admission;
 use crate::cache::Caches;
 use crate::idempotency::InFlight;
+use crate::ledger::{ChannelSettings, Known};
 use crate::metrics;
+use crate::policy::Policies;
 use crate::workers::Workers;
 
 /// What bounds a node. None of it changes a verdict but `completion_bytes`.
@@ -61,6 +63,10 @@ pub struct EngineParts {
     pub ids: Ids,
     /// What bounds it.
     pub limits: Limits,
+    /// Policies by name.
+    pub policies: Policies,
+    /// How rates of channels are estimated.
+    pub channels: ChannelSettings,
 }
 
 pub(crate) struct Shared {
@@ -74,6 +80,8 @@ pub(crate) struct Shared {
     pub(crate) caches: Caches,
     pub(crate) tasks: TaskTracker,
     pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) policies: Policies,
+    pub(crate) known: Known,
     sandbox: Arc<Semaphore>,
     device: Arc<Semaphore>,
     remote: Arc<Semaphore>,
@@ -81,7 +89,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
-        let EngineParts { graders, store, clock, ids, limits } = parts;
+        let EngineParts { graders, store, clock, ids, limits, policies, channels } = parts;
         metrics::describe();
         let lane = |wide: usize| Arc::new(Semaphore::new(wide.clamp(1, Semaphore::MAX_PERMITS)));
         Ok(Self {
@@ -94,6 +102,8 @@ impl Shared {
             caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
             tasks: TaskTracker::new(),
             in_flight: Arc::new(InFlight::default()),
+            policies,
+            known: Known::new(channels),
             sandbox: lane(limits.in_cells),
             device: lane(limits.waiting),
             remote: lane(limits.waiting),

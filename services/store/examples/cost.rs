@@ -162,7 +162,7 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             score_after_appeal: None,
             coefficient: None,
             policy_hash: None,
-            terms_json: None,
+            composition_json: None,
             reward: Some(f64::from(u8::from(pass))),
             components_json: None,
             steps_json: None,

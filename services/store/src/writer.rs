@@ -50,7 +50,7 @@ impl Loaded {
         let texts = |grade: &assay_core::record::GradeRecord| -> usize {
             let json = [
                 &grade.components_json,
-                &grade.terms_json,
+                &grade.composition_json,
                 &grade.steps_json,
                 &grade.measures_json,
                 &grade.evidence_json,

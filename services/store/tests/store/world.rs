@@ -174,7 +174,7 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
             reward: Some(-1.5),
             coefficient: Some(0.5),
             components_json: Some("[]".to_owned()),
-            terms_json: Some("[]".to_owned()),
+            composition_json: Some("[]".to_owned()),
             steps_json: Some(r#"[{"score":0.5,"masked":false}]"#.to_owned()),
             measures_json: Some(r#"{"tokens":3}"#.to_owned()),
             evidence_json: Some(r#"{"extracted":"½"}"#.to_owned()),

@@ -1,0 +1,324 @@
+//! Advantage estimators by the name a request uses, and those that look at the whole batch. The formulas of single groups are in
+//! [`advantage`] and [`corrected`].
+
+use super::advantage::{self, length};
+use super::{Group, Member, as_f64, corrected};
+
+/// A way to make advantages of the rewards of groups.
+///
+/// Every one gives numbers to use *as* advantages: the trainer must neither centre nor scale them again, which in most trainers
+/// means its plain policy-gradient estimator. A trainer that scores by group itself gets the same numbers whatever it is
+/// given: the z-score of raw verdicts, of [`Backward`](Self::Backward) and of [`Forward`](Self::Forward) is one and the same, up
+/// to the epsilon in the denominator, because within a group each is a rising straight line of the other. So a correction can act
+/// only through these numbers, or in a trainer that takes rewards as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Estimator {
+    /// [`advantage::coefficients`]: the default. For any trainer that uses the numbers as they are; within one channel noise
+    /// changes its length and not its direction.
+    Mean,
+    /// [`advantage::grpo`]. What GRPO makes of the rewards itself; removes rates and gains entirely.
+    Grpo,
+    /// [`advantage::dr_grpo`]. For trainers that also divide the loss by a constant and not by lengths.
+    DrGrpo,
+    /// [`advantage::rloo`]. For REINFORCE with the whole completion as one action.
+    Rloo,
+    /// [`reinforce_pp`]. For REINFORCE++ with the group mean as baseline; whitened over this batch, so send the whole one.
+    ReinforcePp,
+    /// [`advantage::opo`]. For exact on-policy training without clipping or a KL term; needs lengths.
+    Opo,
+    /// [`gpg`]. For GPG's plain policy gradient; scaled over this batch, so send the whole one. Not for corrected rewards, which
+    /// are never zero.
+    Gpg,
+    /// [`advantage::passk_top1`]. For training on the best of a group.
+    PasskTop1,
+    /// [`advantage::max_rl`]. For training towards the likelihood of a right answer; rewards from 0 up.
+    MaxRl,
+    /// [`advantage::by_verdict`] of 0 and -1. For learning from wrong answers alone, without a baseline.
+    Nsr,
+    /// [`advantage::by_verdict`] of 0.1 and -1. For learning mostly from wrong answers, without a baseline.
+    WReinforce,
+    /// [`advantage::dcpo`]. For several visits to a prompt in one run; the plain z-score where no history is known.
+    Dcpo,
+    /// [`corrected::zfix`]. For batches of several channels and groups of 16 or more; needs rates.
+    Zfix,
+    /// [`corrected::gain`]. For batches of several channels and groups of any size; needs rates.
+    Gain,
+    /// [`corrected::backward`]. As a reward: for trainers with a baseline of their own and no division by the deviation.
+    Backward,
+    /// [`corrected::forward`]. As the advantage: on policy, without centring, one channel only or divided by J outside.
+    Forward,
+}
+
+impl Estimator {
+    /// Every estimator, in the order of the documentation.
+    pub const ALL: &'static [Self] = &[
+        Self::Mean,
+        Self::Grpo,
+        Self::DrGrpo,
+        Self::Rloo,
+        Self::ReinforcePp,
+        Self::Opo,
+        Self::Gpg,
+        Self::PasskTop1,
+        Self::MaxRl,
+        Self::Nsr,
+        Self::WReinforce,
+        Self::Dcpo,
+        Self::Zfix,
+        Self::Gain,
+        Self::Backward,
+        Self::Forward,
+    ];
+
+    /// The name in requests and replies.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// The estimator of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|estimator| estimator.name() == name)
+    }
+
+    /// One line: its formula, and the trainer setting it is for.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Mean => ("mean", "r - group mean, null under two graded; use as the advantage, no further centring"),
+            Self::Grpo => ("grpo", "(r - mean) / (std + 1e-6); the same for raw, backward and forward rewards"),
+            Self::DrGrpo => ("dr_grpo", "r - mean, r itself in a group of one; no division by std or length"),
+            Self::Rloo => ("rloo", "r - mean of the others; REINFORCE over whole completions"),
+            Self::ReinforcePp => ("reinforce_pp", "r - group mean, whitened over the batch; REINFORCE++ with baseline"),
+            Self::Opo => ("opo", "r - sum(L r) / sum(L); exact on-policy training, needs token counts"),
+            Self::Gpg => ("gpg", "(batch / nonzero rewards) (r - mean); plain policy gradient on raw rewards only"),
+            Self::PasskTop1 => {
+                ("passk_top1", "best gets r1 - r2, the rest 0, not divided by std; training on the best of n")
+            }
+            Self::MaxRl => ("max_rl", "(r - mean) / mean, 0 without a right answer; rewards from 0 up"),
+            Self::Nsr => ("nsr", "0 for a pass, -1 for none; no baseline, no centring"),
+            Self::WReinforce => ("w_reinforce", "0.1 for a pass, -1 for none; no baseline, no centring"),
+            Self::Dcpo => ("dcpo", "mix of the z-scores of this group and of all visits; the plain z without history"),
+            Self::Zfix => {
+                ("zfix", "((r - mean) / J) / sqrt(p (1 - p)); mixed channels, groups of 16 or more, needs rates")
+            }
+            Self::Gain => ("gain", "(r - mean) / max(J, 0.2); mixed channels, use as the advantage, needs rates"),
+            Self::Backward => ("backward", "(pass - rho0) / J; as a reward without division by std, needs rates"),
+            Self::Forward => {
+                ("forward", "rho1 for a pass, rho1 - 1 for none; as the advantage, on policy, needs rates")
+            }
+        }
+    }
+}
+
+/// Advantages of every member of every group of a batch, in the order of groups and members; `None` for masked members and where
+/// the estimator says so.
+#[must_use]
+pub fn advantages(estimator: Estimator, groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
+    match estimator {
+        Estimator::ReinforcePp => reinforce_pp(groups),
+        Estimator::Gpg => gpg(groups),
+        _ => groups.iter().map(|group| of_group(estimator, group)).collect(),
+    }
+}
+
+fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
+    let (members, rates) = (group.members, group.rates);
+    match estimator {
+        Estimator::Mean => advantage::coefficients(members),
+        Estimator::Grpo => advantage::grpo(members),
+        // The two of the batch start from the centred rewards.
+        Estimator::DrGrpo | Estimator::ReinforcePp | Estimator::Gpg => advantage::dr_grpo(members),
+        Estimator::Rloo => advantage::rloo(members),
+        Estimator::Opo => advantage::opo(members),
+        Estimator::PasskTop1 => advantage::passk_top1(members),
+        Estimator::MaxRl => advantage::max_rl(members),
+        Estimator::Nsr => advantage::by_verdict(members, 0.0, -1.0),
+        Estimator::WReinforce => advantage::by_verdict(members, 0.1, -1.0),
+        Estimator::Dcpo => advantage::dcpo(group),
+        Estimator::Zfix => corrected::zfix(members, rates),
+        Estimator::Gain => corrected::gain(members, rates),
+        Estimator::Backward => corrected::backward(members, rates),
+        Estimator::Forward => corrected::forward(members, rates),
+    }
+}
+
+/// Rewards minus their group's mean (0 for a single graded member), then whitened over the batch: (a - mean) / sqrt(var + 1e-8)
+/// (REINFORCE++ with baseline, arXiv 2501.03262).
+///
+/// Trainers whiten over tokens, so a member weighs as many as it has; where any graded member's length is unknown, all weigh 1.
+/// The variance is unbiased: times n / (n - 1) for n tokens or members. A batch of one graded member gives 0.
+#[must_use]
+pub fn reinforce_pp(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
+    let mut centred: Vec<_> = groups.iter().map(|group| of_group(Estimator::ReinforcePp, group)).collect();
+    let graded = |member: &&Member<'_>| member.reward.is_some();
+    let mut known = groups.iter().flat_map(|group| group.members).filter(graded);
+    let by_tokens = known.all(|member| length(member).is_some());
+    let weight = |member: &Member<'_>| if by_tokens { length(member).unwrap_or(0.0) } else { 1.0 };
+    let pairs = || {
+        let members = groups.iter().flat_map(|group| group.members);
+        members.zip(centred.iter().flatten()).filter_map(|(member, a)| Some((weight(member), (*a)?)))
+    };
+    let (n, sum) = pairs().fold((0.0, 0.0), |(n, sum), (weight, a)| (n + weight, sum + weight * a));
+    let mean = if n > 0.0 { sum / n } else { 0.0 };
+    let squares: f64 = pairs().map(|(weight, a)| weight * (a - mean).powi(2)).sum();
+    let variance = if n > 1.0 { squares / (n - 1.0) } else { 0.0 };
+    let scale = (variance + 1e-8).sqrt();
+    for a in centred.iter_mut().flatten() {
+        *a = a.map(|a| (a - mean) / scale).filter(|number| number.is_finite() && scale.is_finite());
+    }
+    centred
+}
+
+/// (B / nonzero) (r - mean) with the B graded members of the batch and how many of their rewards are not 0, at least 1; the mean
+/// of a single graded member's group counts as 0 (GPG, arXiv 2504.02546).
+#[must_use]
+pub fn gpg(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
+    let rewards = || groups.iter().flat_map(|group| group.members).filter_map(Member::value);
+    let nonzero = rewards().filter(|reward| reward.abs() > 0.0).count();
+    let scale = as_f64(rewards().count()) / as_f64(nonzero.max(1));
+    let mut centred: Vec<_> = groups.iter().map(|group| of_group(Estimator::Gpg, group)).collect();
+    for a in centred.iter_mut().flatten() {
+        *a = a.map(|a| a * scale).filter(|number| number.is_finite());
+    }
+    centred
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::{Reward, Visit};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Rates;
+
+    fn members(rewards: &[Option<f64>]) -> Vec<Member<'static>> {
+        let member = |reward: &Option<f64>| Member {
+            reward: reward.and_then(|reward| Reward::new(reward).ok()),
+            pass: reward.map(|reward| reward > 0.5),
+            ..Member::default()
+        };
+        rewards.iter().map(member).collect()
+    }
+
+    fn close(got: &[Option<f64>], expected: &[Option<f64>], tolerance: f64) {
+        assert_eq!(got.len(), expected.len());
+        for (got, expected) in got.iter().zip(expected) {
+            match (got, expected) {
+                (Some(got), Some(expected)) => assert!((got - expected).abs() < tolerance, "{got} is not {expected}"),
+                _ => assert_eq!(got, expected),
+            }
+        }
+    }
+
+    fn groups<'a>(members: &'a [Vec<Member<'a>>]) -> Vec<Group<'a>> {
+        members.iter().map(|members| Group { members, ..Group::default() }).collect()
+    }
+
+    #[test]
+    fn gpg_counts_the_rewards_that_are_not_zero() {
+        // Six graded, two not 0: 6 / 2 = 3 times (r - mean).
+        let batch = [members(&[Some(1.0), None, Some(0.0)]), members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)])];
+        let got = gpg(&groups(&batch));
+        close(&got[0], &[Some(1.5), None, Some(-1.5)], 1e-12);
+        close(&got[1], &[Some(2.25), Some(-0.75), Some(-0.75), Some(-0.75)], 1e-12);
+        close(&gpg(&groups(&[members(&[Some(0.0), Some(0.0)])]))[0], &[Some(0.0), Some(0.0)], 1e-12);
+    }
+
+    #[test]
+    fn reinforce_pp_whitens_over_the_batch() {
+        // Centred: 0.5, -0.5 and 0.75, -0.25, -0.25, -0.25; mean 0, squares 0.5 + 0.75 = 1.25, variance 1.25 / 5 = 0.25.
+        let batch = [members(&[Some(1.0), None, Some(0.0)]), members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)])];
+        let got = reinforce_pp(&groups(&batch));
+        close(&got[0], &[Some(1.0), None, Some(-1.0)], 1e-6);
+        close(&got[1], &[Some(1.5), Some(-0.5), Some(-0.5), Some(-0.5)], 1e-6);
+    }
+
+    #[test]
+    fn reinforce_pp_weighs_by_tokens_where_all_are_known() {
+        // 0.5 three times and -0.5 once: mean 0.25, variance (3 * 0.0625 + 0.5625) / 3 = 0.25; 0.25 / 0.5, -0.75 / 0.5.
+        let mut pair = members(&[Some(1.0), Some(0.0)]);
+        (pair[0].tokens, pair[1].tokens) = (Some(3.0), Some(1.0));
+        close(&reinforce_pp(&groups(&[pair]))[0], &[Some(0.5), Some(-1.5)], 1e-6);
+    }
+
+    #[test]
+    fn a_batch_of_one_is_whitened_to_nothing() {
+        close(&reinforce_pp(&groups(&[members(&[Some(4.0)])]))[0], &[Some(0.0)], 1e-12);
+        assert!(reinforce_pp(&[]).is_empty());
+    }
+
+    #[test]
+    fn names_are_found_again() {
+        for estimator in Estimator::ALL {
+            assert_eq!(Estimator::from_name(estimator.name()), Some(*estimator));
+            assert!(!estimator.summary().contains('\n'));
+        }
+        assert_eq!(Estimator::from_name("ppo"), None);
+    }
+
+    prop_compose! {
+        fn rates()(rho0 in 0.0..0.45, rho1 in 0.0..0.45) -> Rates {
+            Rates { rho0, rho1 }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_z_score_of_raw_backward_and_forward_is_one_number(
+            passes in prop::collection::vec(any::<bool>(), 2..24), rates in rates(),
+        ) {
+            let verdicts: Vec<_> = passes.iter().map(|pass| Some(f64::from(u8::from(*pass)))).collect();
+            let raw = members(&verdicts);
+            let group = Group { members: &raw, rates: Some(rates), history: None };
+            let z = |rewards: &[Option<f64>]| advantage::grpo(&members(rewards));
+            let backward = z(&of_group(Estimator::Backward, &group));
+            let forward = z(&of_group(Estimator::Forward, &group));
+            // What is left is the epsilon beside a deviation of at least sqrt(1/24).
+            close(&backward, &z(&verdicts), 1e-4);
+            close(&forward, &z(&verdicts), 1e-4);
+        }
+
+        #[test]
+        fn every_estimator_keeps_places_masks_and_range(
+            batch in prop::collection::vec(prop::collection::vec(prop::option::of(-5.0..5.0f64), 0..9), 0..5),
+            rates in prop::option::of(rates()), visits in prop::collection::vec((0u32..9, 0.0..1.0f64), 0..4),
+        ) {
+            let batch: Vec<_> = batch.iter().map(|rewards| members(rewards)).collect();
+            let history: Vec<_> = visits
+                .into_iter()
+                .map(|(rewards, share)| {
+                    let reward_sum = f64::from(rewards) * share;
+                    Visit { rewards, reward_sum, reward_squares: reward_sum, ..Visit::default() }
+                })
+                .collect();
+            let groups: Vec<_> =
+                batch.iter().map(|members| Group { members, rates, history: Some(&history) }).collect();
+            for estimator in Estimator::ALL {
+                let got = advantages(*estimator, &groups);
+                prop_assert_eq!(got.len(), batch.len());
+                for (advantages, members) in got.iter().zip(&batch) {
+                    prop_assert_eq!(advantages.len(), members.len());
+                    for (advantage, member) in advantages.iter().zip(members) {
+                        prop_assert!(member.reward.is_some() || advantage.is_none());
+                        prop_assert!(advantage.is_none_or(f64::is_finite));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn centred_advantages_of_a_group_sum_to_zero(rewards in prop::collection::vec(-5.0..5.0f64, 2..20)) {
+            let members = members(&rewards.into_iter().map(Some).collect::<Vec<_>>());
+            let group = Group { members: &members, rates: Some(Rates { rho0: 0.1, rho1: 0.2 }), history: None };
+            for estimator in [Estimator::Mean, Estimator::Grpo, Estimator::Rloo, Estimator::Zfix, Estimator::Gain] {
+                prop_assert!(of_group(estimator, &group).iter().flatten().sum::<f64>().abs() < 1e-8);
+            }
+        }
+    }
+}

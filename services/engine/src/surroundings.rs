@@ -1,0 +1,153 @@
+//! What the items of a batch stand in: channels and what is known of their noise, groups and their policies, histories of prompts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, Hash, Visit};
+use assay_correction::channel::Report;
+use assay_correction::{Estimator, Statistic};
+
+use crate::plan::Plan;
+use crate::policy::Policy;
+use crate::shared::Shared;
+use crate::{Batch, BatchItem, EngineError};
+
+/// What the items of a batch stand in.
+#[derive(Default)]
+pub(crate) struct Surroundings {
+    /// Distinct channels, in the order they first appear.
+    pub(crate) channels: Vec<Channel>,
+    /// Place of each item's channel in the list.
+    channel_of: Vec<usize>,
+    /// Members of each group, in the order the groups first appear; an item without a group is a group of one.
+    pub(crate) groups: Vec<Vec<usize>>,
+    /// Earlier visits by the name of the prompt; `None` when nothing of this batch looks at them.
+    pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
+    /// Whether any policy sends verdicts to a judge.
+    pub(crate) appeals: bool,
+    /// Whether any policy looks at a group as a whole.
+    pub(crate) whole_groups: bool,
+}
+
+/// A channel of the batch.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    /// Grader and task family.
+    pub(crate) name: Arc<str>,
+    /// What was known of it when the batch came in.
+    pub(crate) report: Report,
+}
+
+impl Surroundings {
+    /// Looks at the channels, groups and histories of a planned batch.
+    pub(crate) async fn of(inner: &Shared, plan: &Plan) -> Self {
+        let batch = &plan.batch;
+        let ledger = inner.known.current(inner.store.as_ref(), plan.admitted).await;
+        let mut around = Self { groups: groups_of(batch), ..Self::default() };
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (at, item) in batch.items.iter().enumerate() {
+            let spec = plan.spec(at);
+            let name = format!("{}/{}", spec.name, item.channel.as_deref().unwrap_or("default"));
+            let place = *places.entry(name).or_insert_with_key(|name| {
+                let declared = batch.policy_of(item).rules().rates.get(name).copied();
+                let report = ledger.of(name, spec.version, declared);
+                around.channels.push(Channel { name: name.as_str().into(), report });
+                around.channels.len() - 1
+            });
+            around.channel_of.push(place);
+        }
+        let mut policies: Vec<&Policy> = Vec::new();
+        for item in &batch.items {
+            let policy = batch.policy_of(item);
+            if policies.iter().all(|known| !known.is(policy)) {
+                policies.push(policy);
+            }
+        }
+        around.appeals = policies.iter().any(|policy| !policy.rules().appeals.is_empty());
+        around.whole_groups = policies.iter().any(|policy| policy.rules().needs_group());
+        let looks_back = batch.statistics.iter().any(|statistic| statistic.needs_history())
+            || policies.iter().any(|policy| policy.rules().coefficient == Some(Estimator::Dcpo));
+        if looks_back {
+            around.history = history(inner, batch).await;
+        }
+        around
+    }
+
+    /// The item's channel.
+    pub(crate) fn channel(&self, at: usize) -> &Channel {
+        &self.channels[self.channel_of[at]]
+    }
+}
+
+/// Refuses groups whose members ask for different policies: a group has one baseline.
+pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for (at, item) in batch.items.iter().enumerate() {
+        let Some(group) = item.group.as_deref() else { continue };
+        let of_group = *first.entry(group).or_insert(at);
+        if !batch.policy_of(item).is(batch.policy_of(&batch.items[of_group])) {
+            return Err(EngineError::Unknown {
+                code: ErrorCode::InvalidPolicy,
+                pointer: format!("/items/{at}/policy"),
+                message: format!("the group `{group}` has another policy at `/items/{of_group}`; give all its items one"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Visits to the prompts of the batch before it. Without a run or a record there is no history; one that cannot be read is none either.
+async fn history(inner: &Shared, batch: &Batch) -> Option<BTreeMap<String, Vec<Visit>>> {
+    let (run, store) = (batch.run.as_deref()?, inner.store.as_ref()?);
+    let mut keys: Vec<String> = batch.items.iter().map(prompt_key).collect();
+    keys.sort();
+    keys.dedup();
+    match store.visits(run, Some(&keys)).await {
+        Ok(visits) => Some(visits),
+        Err(error) => {
+            tracing::warn!(%error, "the history of prompts cannot be read: the batch goes on without it");
+            None
+        }
+    }
+}
+
+/// Members of each group, in the order the groups first appear.
+fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut index_of: HashMap<&str, usize> = HashMap::new();
+    for (position, item) in batch.items.iter().enumerate() {
+        let Some(name) = item.group.as_deref() else {
+            groups.push(vec![position]);
+            continue;
+        };
+        let index = *index_of.entry(name).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[index].push(position);
+    }
+    groups
+}
+
+/// Name under which the item's history is kept. Items of the same prompt and task share it, whatever run or step they come from.
+pub(crate) fn prompt_key(item: &BatchItem) -> String {
+    if let Some(key) = &item.prompt_key {
+        return key.clone();
+    }
+    let prompt = item.item.prompt.as_ref().map(assay_core::Completion::hash);
+    let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
+    let mut key = Hash::of_parts(&[prompt, item.task.hash().as_bytes()]).to_string();
+    key.truncate(16);
+    key
+}
+
+/// Whether `statistic` has anything to do with earlier visits.
+trait LooksBack {
+    fn needs_history(&self) -> bool;
+}
+
+impl LooksBack for Statistic {
+    fn needs_history(&self) -> bool {
+        matches!(self, Self::Advantage(Estimator::Dcpo) | Self::Curriculum | Self::ExtraRollouts)
+    }
+}
