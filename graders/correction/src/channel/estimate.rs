@@ -77,6 +77,26 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
     Measured { rho0: rho0_estimate, rho1: rho1_estimate, j, right }
 }
 
+/// The rate of one side from its checks alone, where the other rate is known otherwise.
+///
+/// Of n0 negatives a share f is right, so n0 (1 - f) / (1 - rho0) of the n items are wrong, the others right, and
+/// rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)), held within \[0, 1\]; in positives and their wrong ones it is rho0, from rho1 (own
+/// derivation). The same number as through the share of wrong positives that follows from f and rho0; but that share moves with f,
+/// and an interval that takes the two for independent is too wide.
+#[must_use]
+pub fn rate_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
+    let mut all = window.negatives;
+    all.add(&window.positives, 1.0);
+    let (n, side) = (all.sum, if passes { window.positives.sum } else { window.negatives.sum });
+    let of_truth = |wrong: f64, other: f64| n - side * (1.0 - wrong) / (1.0 - other).max(1e-9);
+    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| {
+        let (mistaken, of_truth) = (side * wrong, of_truth(wrong, other));
+        if mistaken <= 0.0 { 0.0 } else { mistaken / of_truth.max(mistaken) }
+    });
+    let share = (of_truth(wrong.value, other.value).max(side * wrong.value) / n.max(1.0)).clamp(0.0, 1.0);
+    with_floor(rate, all.effective() * share)
+}
+
 /// Rates from the numbers of negatives and positives and the shares of each that are wrong.
 #[must_use]
 pub fn rates_of(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> Rates {
@@ -166,6 +186,22 @@ mod tests {
         assert_eq!(measured(&window(0.0, 0.0), None, None).rho1, None);
         let all_passed = measured(&window(0.0, 10.0), None, None);
         assert!(all_passed.rho1.unwrap().value.abs() < 1e-15, "of no negative, none is right");
+    }
+
+    #[test]
+    fn a_rate_beside_a_known_one_is_that_of_the_table() {
+        // The first table of these tests: 1,000 items, 690 negatives of which 60 are right, 310 positives of which 70 are wrong.
+        let window = window(690.0, 310.0);
+        let rho1 = rate_beside(&window, false, Estimate::known(60.0 / 690.0), Estimate::known(0.1));
+        let rho0 = rate_beside(&window, true, Estimate::known(70.0 / 310.0), Estimate::known(0.2));
+        assert!((rho1.value - 0.2).abs() < 1e-12 && (rho0.value - 0.1).abs() < 1e-12);
+        // f = 0.1 moves the number of right ones too: 69 / (1,000 - 621 / 0.9) = 0.222581.
+        let f = Estimate { interval: Interval { low: 60.0 / 690.0, high: 0.1 }, ..Estimate::known(60.0 / 690.0) };
+        let many = Window { negatives: Tally::of(690e6), positives: Tally::of(310e6), ..Window::default() };
+        assert!((rate_beside(&many, false, f, Estimate::known(0.1)).interval.high - 0.222_581).abs() < 1e-4);
+        // More wrong answers than there are items: whatever was refused is all that was right.
+        let all = rate_beside(&window, false, Estimate::known(0.1), Estimate::known(0.9));
+        assert!((all.value - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
-use super::estimate::{measured, rates_of};
+use super::estimate::{measured, rate_beside, rates_of};
 use super::ledger::{Collected, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
@@ -93,8 +93,17 @@ impl Half {
             (None, Some((estimate, source))) => Some(Rate { estimate, shrunk: estimate.value, source }),
             (None, None) => None,
         };
-        let rho0 = rate(checked[1].and(found.rho0), shrunk.rho0, told.map(|[rho0, _]| rho0));
-        let rho1 = rate(checked[0].and(found.rho1), shrunk.rho1, told.map(|[_, rho1]| rho1));
+        // Beside a rate that is told, a side's checks say its rate without what follows of the other side.
+        let beside = |passes: bool, wrong: Estimate, other: fn([Told; 2]) -> Told| {
+            told.map(|told| rate_beside(&self.window, passes, wrong, other(told).0))
+        };
+        let [measured_rho1, measured_rho0] = match checked {
+            [Some(f), None] => [beside(false, f, |[rho0, _]| rho0).or(found.rho1), None],
+            [None, Some(e)] => [None, beside(true, e, |[_, rho1]| rho1).or(found.rho0)],
+            checked => [checked[0].and(found.rho1), checked[1].and(found.rho0)],
+        };
+        let rho0 = rate(measured_rho0, shrunk.rho0, told.map(|[rho0, _]| rho0));
+        let rho1 = rate(measured_rho1, shrunk.rho1, told.map(|[_, rho1]| rho1));
         let both_measured = checked[0].is_some() && checked[1].is_some();
         let j = found.j.filter(|_| both_measured).or_else(|| rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)));
         let noise = rho0.zip(rho1).and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
