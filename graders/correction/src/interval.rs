@@ -80,6 +80,14 @@ impl Estimate {
         self
     }
 
+    /// The same with number and interval held within `range`.
+    #[must_use]
+    pub fn held(self, range: Interval) -> Self {
+        let held = |bound: f64| bound.clamp(range.low, range.high);
+        let interval = Interval { low: held(self.interval.low), high: held(self.interval.high) };
+        Self { value: held(self.value), interval }
+    }
+
     /// The same with the reach of `other`, which stands for another source of error of the same number, added.
     #[must_use]
     pub fn widened(mut self, other: &Self) -> Self {
@@ -134,6 +142,7 @@ mod tests {
     #[test]
     fn intervals_stay_in_range() {
         let wide = Estimate { value: 0.1, interval: Interval { low: 0.0, high: 0.9 } };
+        assert_eq!(Estimate { value: -0.1, ..wide }.held(SHARES), Estimate { value: 0.0, ..wide });
         let twice = Estimate::combine([wide], SHARES, |[a]| 2.0 * a);
         assert!((twice.interval.high - 1.0).abs() < 1e-12 && twice.interval.low >= 0.0);
     }

@@ -3,12 +3,15 @@
 
 use assay_core::channel::Truths;
 
-use crate::interval::{Estimate, SHARES, wilson};
+use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::window::{Findings, count};
 
 /// Below this, sensitivity + specificity - 1 of a judge says too little: its findings are left out.
 pub const LEAST_JUDGE: f64 = 0.1;
+
+/// Where an estimate of a share may lie when a judge's errors were taken out of it.
+const BEYOND: Interval = Interval { low: -1.0, high: 2.0 };
 
 /// How often a judge is right.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +47,8 @@ impl Judge {
 
     /// A judge that never errs: the operator.
     pub const PERFECT: Self = Self {
-        sensitivity: Estimate { value: 1.0, interval: crate::Interval { low: 1.0, high: 1.0 } },
-        specificity: Estimate { value: 1.0, interval: crate::Interval { low: 1.0, high: 1.0 } },
+        sensitivity: Estimate { value: 1.0, interval: Interval { low: 1.0, high: 1.0 } },
+        specificity: Estimate { value: 1.0, interval: Interval { low: 1.0, high: 1.0 } },
     };
 
     /// Sensitivity + specificity - 1: how much of the truth comes through.
@@ -58,10 +61,13 @@ impl Judge {
     }
 
     /// Share of right answers among items of which the judge passes the share `passed` (Rogan and Gladen 1978,
-    /// doi 10.1093/oxfordjournals.aje.a112510): (passed + c - 1) / (s + c - 1), within \[0, 1\].
+    /// doi 10.1093/oxfordjournals.aje.a112510): (passed + c - 1) / (s + c - 1).
+    ///
+    /// By chance it can be a number that no share is, below 0 or above 1. Cut there, it would lose its chance to one side, and what
+    /// is made of it with other estimates would be too sure; so it is left as it is, within \[-1, 2\].
     #[must_use]
     pub fn right_share(&self, passed: Estimate) -> Estimate {
-        Estimate::combine([passed, self.sensitivity, self.specificity], SHARES, |[passed, s, c]| {
+        Estimate::combine([passed, self.sensitivity, self.specificity], BEYOND, |[passed, s, c]| {
             (passed + c - 1.0) / (s + c - 1.0).max(LEAST_JUDGE)
         })
     }
@@ -72,6 +78,8 @@ impl Judge {
 /// `whole` is how many such verdicts the window is worth ([`Tally::effective`](crate::Tally::effective)): of a sample that is a large
 /// part of them, less is left to chance. Several checkers are put together, each weighing its checks times the square of what it
 /// tells. `None` without a check.
+///
+/// A judge that errs can leave it below 0 or above 1 ([`Judge::right_share`]); held within shares it is the estimate.
 #[must_use]
 pub fn wrong_share(findings: &[(&Findings, Judge)], whole: f64) -> Option<Estimate> {
     let parts: Vec<(Estimate, f64)> = findings.iter().filter_map(|(found, judge)| one(found, judge, whole)).collect();
@@ -93,7 +101,7 @@ fn one(found: &Findings, judge: &Judge, whole: f64) -> Option<(Estimate, f64)> {
     let wrong = if found.checker.passes {
         // The judge refuses what the grader passed.
         let passed = Estimate::combine([disagreed], SHARES, |[refused]| 1.0 - refused);
-        Estimate::combine([judge.right_share(passed)], SHARES, |[right]| 1.0 - right)
+        Estimate::combine([judge.right_share(passed)], BEYOND, |[right]| 1.0 - right)
     } else {
         judge.right_share(disagreed)
     };
@@ -109,11 +117,9 @@ fn pooled(parts: &[(Estimate, f64)]) -> Option<Estimate> {
     let reach = |bound: fn(&Estimate) -> f64| {
         parts.iter().map(|(part, weight)| ((bound(part) - part.value) * weight / total).powi(2)).sum::<f64>().sqrt()
     };
-    let interval = crate::Interval {
-        low: value - reach(|part| part.interval.low),
-        high: value + reach(|part| part.interval.high),
-    };
-    Some(Estimate { value, interval }.within(SHARES))
+    let interval =
+        Interval { low: value - reach(|part| part.interval.low), high: value + reach(|part| part.interval.high) };
+    Some(Estimate { value, interval })
 }
 
 /// Probability that a negative which the judge passes is right: f s / (f s + (1 - f)(1 - c)), f being the share of negatives that are

@@ -27,6 +27,10 @@ pub struct Measured {
 }
 
 /// Rates from counts of negatives and positives and the shares of each that are wrong.
+///
+/// The shares may lie below 0 or above 1 where a judge's errors were taken out of them. The rates are made of what is left within
+/// shares. The interval of J is made of them as they are: cut at 0, a share that is 0 has no chance left on that side when it came
+/// out too high, and J, in which the chances of both sides add, came out too low in up to 15 of 100 channels.
 #[must_use]
 pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positives: Option<Estimate>) -> Measured {
     let (n0, n1) = (window.negatives.sum, window.positives.sum);
@@ -41,6 +45,8 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
     // A side without items needs no check: nothing of it can be wrong.
     let f = if n0 > 0.0 { wrong_negatives } else { Some(Estimate::known(0.0)) };
     let e = if n1 > 0.0 { wrong_positives } else { Some(Estimate::known(0.0)) };
+    let uncut = f.zip(e);
+    let (f, e) = (f.map(|f| f.held(SHARES)), e.map(|e| e.held(SHARES)));
     let rho0 = |f: f64, e: f64| rates_of(n0, n1, f, e).rho0;
     let rho1 = |f: f64, e: f64| rates_of(n0, n1, f, e).rho1;
     let right = |f: f64, e: f64| (n0 * f + n1 * (1.0 - e)) / (n0 + n1);
@@ -55,16 +61,40 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
         let rate = Estimate::combine([f, e], SHARES, |[f, e]| rho0(f, e));
         with_floor(rate, items * (1.0 - right(f.value, e.value)))
     });
-    let j = both.zip(rho0_estimate.zip(rho1_estimate)).map(|((f, e), (of_rho0, of_rho1))| {
+    let j = uncut.zip(both).zip(rho0_estimate.zip(rho1_estimate)).map(|(((f, e), cut), (of_rho0, of_rho1))| {
         let range = Interval { low: -1.0, high: 1.0 };
-        let j = Estimate::combine([f, e], range, |[f, e]| 1.0 - rho0(f, e) - rho1(f, e));
-        let right = right(f.value, e.value);
-        j.widened(&negated(floor(of_rho0.value, items * (1.0 - right))))
+        let j = Estimate::combine([f, e], range, |[f, e]| uncut_j(n0, n1, f, e));
+        let right = right(cut.0.value, cut.1.value);
+        let interval = j
+            .widened(&negated(floor(of_rho0.value, items * (1.0 - right))))
             .widened(&negated(floor(of_rho1.value, items * right)))
             .within(range)
+            .interval;
+        let value = 1.0 - of_rho0.value - of_rho1.value;
+        Estimate { value, interval: Interval { low: interval.low.min(value), high: interval.high.max(value) } }
     });
     let right = f.map(|f| right(f.value, assumed.value));
     Measured { rho0: rho0_estimate, rho1: rho1_estimate, j, right }
+}
+
+/// The rate of one side from its checks alone, where the other rate is known otherwise.
+///
+/// Of n0 negatives a share f is right, so n0 (1 - f) / (1 - rho0) of the n items are wrong, the others right, and
+/// rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)), held within \[0, 1\]; in positives and their wrong ones it is rho0, from rho1 (own
+/// derivation). The same number as through the share of wrong positives that follows from f and rho0; but that share moves with f,
+/// and an interval that takes the two for independent is too wide.
+#[must_use]
+pub fn rate_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
+    let mut all = window.negatives;
+    all.add(&window.positives, 1.0);
+    let (n, side) = (all.sum, if passes { window.positives.sum } else { window.negatives.sum });
+    let of_truth = |wrong: f64, other: f64| n - side * (1.0 - wrong) / (1.0 - other).max(1e-9);
+    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| {
+        let (mistaken, of_truth) = (side * wrong, of_truth(wrong, other));
+        if mistaken <= 0.0 { 0.0 } else { mistaken / of_truth.max(mistaken) }
+    });
+    let share = (of_truth(wrong.value, other.value).max(side * wrong.value) / n.max(1.0)).clamp(0.0, 1.0);
+    with_floor(rate, all.effective() * share)
 }
 
 /// Rates from the numbers of negatives and positives and the shares of each that are wrong.
@@ -72,6 +102,23 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
 pub fn rates_of(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> Rates {
     let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
     Rates { rho0: ratio(wrong_passed, negatives - right_refused), rho1: ratio(right_refused, positives - wrong_passed) }
+}
+
+/// J of shares that may lie below 0 or above 1; a rate is then below 0 or above 1 as well, and is held within \[-1, 2\].
+fn uncut_j(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> f64 {
+    let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
+    let rate = |a: f64, b: f64| {
+        if a + b > 0.0 {
+            (a / (a + b)).clamp(-1.0, 2.0)
+        } else if a < 0.0 {
+            -1.0
+        } else if b < 0.0 {
+            2.0
+        } else {
+            0.0
+        }
+    };
+    1.0 - rate(wrong_passed, negatives - right_refused) - rate(right_refused, positives - wrong_passed)
 }
 
 /// a / (a + b), 0 of nothing.
@@ -139,6 +186,35 @@ mod tests {
         assert_eq!(measured(&window(0.0, 0.0), None, None).rho1, None);
         let all_passed = measured(&window(0.0, 10.0), None, None);
         assert!(all_passed.rho1.unwrap().value.abs() < 1e-15, "of no negative, none is right");
+    }
+
+    #[test]
+    fn a_rate_beside_a_known_one_is_that_of_the_table() {
+        // The first table of these tests: 1,000 items, 690 negatives of which 60 are right, 310 positives of which 70 are wrong.
+        let window = window(690.0, 310.0);
+        let rho1 = rate_beside(&window, false, Estimate::known(60.0 / 690.0), Estimate::known(0.1));
+        let rho0 = rate_beside(&window, true, Estimate::known(70.0 / 310.0), Estimate::known(0.2));
+        assert!((rho1.value - 0.2).abs() < 1e-12 && (rho0.value - 0.1).abs() < 1e-12);
+        // f = 0.1 moves the number of right ones too: 69 / (1,000 - 621 / 0.9) = 0.222581.
+        let f = Estimate { interval: Interval { low: 60.0 / 690.0, high: 0.1 }, ..Estimate::known(60.0 / 690.0) };
+        let many = Window { negatives: Tally::of(690e6), positives: Tally::of(310e6), ..Window::default() };
+        assert!((rate_beside(&many, false, f, Estimate::known(0.1)).interval.high - 0.222_581).abs() < 1e-4);
+        // More wrong answers than there are items: whatever was refused is all that was right.
+        let all = rate_beside(&window, false, Estimate::known(0.1), Estimate::known(0.9));
+        assert!((all.value - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_share_that_came_out_below_zero_keeps_its_chance_in_j() {
+        // Of a thousand million items, so that the chance in their truth is nothing: J(e) = 1 - 310 e / (310 e + 630)
+        // - 60 / (60 + 310 (1 - e)). J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420.
+        let f = Estimate::known(60.0 / 690.0);
+        let e = Estimate { value: -0.01, interval: Interval { low: -0.05, high: 0.03 } };
+        let measured = measured(&window(690e6, 310e6), Some(f), Some(e));
+        let j = measured.j.unwrap();
+        assert!((j.interval.low - 0.819_110).abs() < 1e-4 && (j.interval.high - 0.869_582).abs() < 1e-4, "{j:?}");
+        // The number itself is that of the rates: 1 - 0 - 60 / 370.
+        assert!((j.value - 310.0 / 370.0).abs() < 1e-9 && measured.rho0.unwrap().value.abs() < 1e-15);
     }
 
     #[test]

@@ -233,6 +233,23 @@ mod tests {
     }
 
     #[test]
+    fn an_overturned_negative_is_not_audited() {
+        let judged =
+            |passes: bool| Checker { judge: "judge@1".to_owned(), sensitivity: 0.9, specificity: 0.98, passes };
+        let mut all = counts("math/a", (0, 0), (0, 0));
+        all.checked_by(place("math/a"), judged(false)).add(&checked(400, 80));
+        all.checked_by(place("math/a"), judged(true)).add(&checked(400, 80));
+        let graded = all.graded.get_mut(&place("math/a")).unwrap();
+        (graded.bound_negatives, graded.bound_positives) = (3_000, 2_000);
+        let report = Ledger::new(all, Settings::default()).of("math/a", 1);
+        let (rho0, rho1) = (report.rho0.unwrap().shrunk, report.rho1.unwrap().shrunk);
+        let after = report.after.unwrap().rates;
+        // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not refused by an audit, or passed on appeal.
+        assert!((after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9);
+        assert!((after.rho1 - (rho1 * (1.0 - 0.5 * 0.9) + (1.0 - rho1) * 0.5 * 0.1)).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_judge_that_may_err_overturns_once_the_channel_is_known() {
         let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default()).of("math/a", 1, None);
         assert_eq!(few.precision("judge@1", 0.9, 0.98, false), None);

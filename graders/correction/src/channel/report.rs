@@ -114,7 +114,7 @@ pub struct Report {
     pub(super) judges: BTreeMap<(String, bool), Truths>,
 }
 
-/// [`Graded`], to be shown.
+/// [`Graded`](assay_core::channel::Graded), to be shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Not passed.

@@ -10,7 +10,7 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
-use super::estimate::{measured, rates_of};
+use super::estimate::{measured, rate_beside, rates_of};
 use super::ledger::{Collected, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
@@ -29,6 +29,8 @@ pub(super) struct Half {
     window: Window,
     /// Share of negatives that are right, then of positives that are wrong.
     wrong: [Option<Estimate>; 2],
+    /// The same, not held within shares.
+    uncut: [Option<Estimate>; 2],
     /// What the checks of each side are worth.
     checks: [f64; 2],
 }
@@ -52,8 +54,9 @@ impl Half {
             (wrong_share(&found, whole), checks)
         };
         let [negatives, positives] = [side(false), side(true)];
-        let (wrong, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
-        Self { channel, version, collected, stretches, window, wrong, checks }
+        let (uncut, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
+        let wrong = uncut.map(|share: Option<Estimate>| share.map(|share| share.held(SHARES)));
+        Self { channel, version, collected, stretches, window, wrong, uncut, checks }
     }
 
     pub(super) fn channel(&self) -> &str {
@@ -82,7 +85,8 @@ impl Half {
             self.wrong[side].filter(|_| enough)
         });
         let shares = self.filled(checked, told);
-        let found = measured(&self.window, shares[0], shares[1]);
+        let [f, e] = [0, 1].map(|side| checked[side].and(self.uncut[side]).or(shares[side]));
+        let found = measured(&self.window, f, e);
         let shrunk = self.shrunk(checked, shares, priors, settings);
 
         let rate = |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
@@ -90,8 +94,17 @@ impl Half {
             (None, Some((estimate, source))) => Some(Rate { estimate, shrunk: estimate.value, source }),
             (None, None) => None,
         };
-        let rho0 = rate(checked[1].and(found.rho0), shrunk.rho0, told.map(|[rho0, _]| rho0));
-        let rho1 = rate(checked[0].and(found.rho1), shrunk.rho1, told.map(|[_, rho1]| rho1));
+        // Beside a rate that is told, a side's checks say its rate without what follows of the other side.
+        let beside = |passes: bool, wrong: Estimate, other: fn([Told; 2]) -> Told| {
+            told.map(|told| rate_beside(&self.window, passes, wrong, other(told).0))
+        };
+        let [measured_rho1, measured_rho0] = match checked {
+            [Some(f), None] => [beside(false, f, |[rho0, _]| rho0).or(found.rho1), None],
+            [None, Some(e)] => [None, beside(true, e, |[_, rho1]| rho1).or(found.rho0)],
+            checked => [checked[0].and(found.rho1), checked[1].and(found.rho0)],
+        };
+        let rho0 = rate(measured_rho0, shrunk.rho0, told.map(|[rho0, _]| rho0));
+        let rho1 = rate(measured_rho1, shrunk.rho1, told.map(|[_, rho1]| rho1));
         let both_measured = checked[0].is_some() && checked[1].is_some();
         let j = found.j.filter(|_| both_measured).or_else(|| rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)));
         let noise = rho0.zip(rho1).and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
@@ -191,7 +204,13 @@ impl Half {
             let before = Rates::new(rho0, rho1).unwrap_or(Rates::CLEAN);
             let value = |judge: &Judge| (judge.sensitivity.value, judge.specificity.value);
             let ((s, c), (audit_s, audit_c)) = (value(&appeals), value(&audits));
-            before.after_appeals(negatives, s, c).after_audits(positives, audit_s, audit_c)
+            let appealed = before.after_appeals(negatives, s, c);
+            let audited = before.after_audits(positives, audit_s, audit_c);
+            // No verdict is both: one that an appeal overturned is not audited, so the changes add.
+            Rates {
+                rho0: (appealed.rho0 + audited.rho0 - before.rho0).clamp(0.0, 1.0),
+                rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
+            }
         };
         let range = Interval { low: -1.0, high: 1.0 };
         let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
