@@ -1,13 +1,13 @@
 //! Reading a body: within the size limit, within the bytes the node holds at once, within a pause between pieces.
 
 use assay_core::{ErrorCode, json_pointer};
-use assay_wire::Problem;
-use serde::de::DeserializeOwned;
 use assay_engine::{Admission, BodyPermit};
+use assay_wire::Problem;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 use crate::Api;

@@ -6,9 +6,9 @@ use assay_wire::Problem;
 use assay_wire::channels::{CalibrationBody, ChannelsBody, ComparisonBody};
 use axum::Json;
 use axum::body::Body;
+use axum::extract::Query;
 use axum::extract::State;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::Query;
 use http::HeaderMap;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -75,8 +75,7 @@ pub(crate) async fn calibrate(
     body: Body,
 ) -> ApiResult<Json<CalibrationBody>> {
     let read: CalibrationBody = body::json(&api, &headers, body).await?;
-    let known = read
-        .check()
-        .map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("/{field}"), message))?;
+    let known =
+        read.check().map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("/{field}"), message))?;
     Ok(Json(api.engine().calibrate(known, LOCAL_CALLER).await?.into()))
 }

@@ -51,7 +51,8 @@ fn versioned(api: &Api, channel: String) -> ApiResult<(String, u32)> {
     match api.engine().graders().by_name(grader) {
         Some(grader) => Ok((channel, grader.spec().version)),
         None => {
-            let message = format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
+            let message =
+                format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
             Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into())
         }
     }
