@@ -20,7 +20,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-api", &["assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),
-    ("assay", &["assay-node", "assay-api", "assay-client", "assay-engine", "assay-wire", "assay-core"]),
+    (
+        "assay",
+        &["assay-node", "assay-api", "assay-client", "assay-engine", "assay-wire", "assay-correction", "assay-core"],
+    ),
     ("assay-tests", &["*"]),
 ];
 

@@ -21,7 +21,9 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, policies: &Policies) 
             Some(json) => read.policy(&format!("/items/{at}/policy"), Some(json))?,
             None => None,
         };
-        Ok(BatchItem { policy, ..item(decoded) })
+        let mut item = item(decoded);
+        item.policy = policy;
+        Ok(item)
     });
     let items = items.collect::<ApiResult<Vec<_>>>()?;
     let batch =

@@ -28,6 +28,10 @@ pub(crate) enum Command {
     Grades(Grades),
     /// List the training runs of the record
     Runs(Runs),
+    /// Say how wrong verifiers are, calibrate and compare them, and adjudicate grades
+    Channels(Channels),
+    /// List what rewards are made of, or explain or check one policy
+    Policies(Policies),
     /// Grade stored items again with this binary and compare
     Replay(Replay),
     /// List the images programs run in, or build one
@@ -127,6 +131,9 @@ pub(crate) struct Grades {
     /// Exact verdict, as in `wrong_answer`
     #[arg(long)]
     pub(crate) verdict: Option<String>,
+    /// `overturned`, `upheld`, `disagreed` or `unjudged`
+    #[arg(long)]
+    pub(crate) appeal: Option<String>,
     /// Exact batch
     #[arg(long)]
     pub(crate) batch: Option<String>,
@@ -151,6 +158,86 @@ pub(crate) struct Grades {
 pub(crate) struct Runs {
     #[command(flatten)]
     pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Channels {
+    #[command(subcommand)]
+    pub(crate) action: Option<ChannelAction>,
+    #[command(flatten)]
+    pub(crate) record: Record,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelAction {
+    /// List all channels (the default)
+    List,
+    /// Say all that is known of one channel
+    Show {
+        /// A channel, as `math/default`, or under a version of its grader, as `math/default@1`
+        channel: String,
+    },
+    /// Find rates on items whose truth is known, and keep them
+    ///
+    /// Each line is an item as in `assay grade`, with `"label": true` or `false` beside it. Without labels, three or more
+    /// verifiers on each item (its task and its checks) are fitted by the method of Dawid and Skene
+    Calibrate {
+        /// Items as JSON lines; `-` for standard input
+        file: PathBuf,
+        /// Print what was found and keep nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Say what two channels, or two versions of one, differ in
+    Compare {
+        /// A channel, as `math/default` or `math/default@1`
+        one: String,
+        /// Another
+        other: String,
+    },
+    /// Draw a grade at random to be adjudicated
+    Draw {
+        /// Exact channel, as `math/default`
+        #[arg(long)]
+        channel: Option<String>,
+        /// Only grades that a judge has looked at
+        #[arg(long)]
+        judged: bool,
+    },
+    /// Say whether the completion of a grade is right
+    #[command(group = clap::ArgGroup::new("truth").required(true))]
+    Adjudicate {
+        /// Id of the grade
+        grade: String,
+        /// It is right
+        #[arg(long, group = "truth")]
+        right: bool,
+        /// It is wrong
+        #[arg(long, group = "truth")]
+        wrong: bool,
+        /// Why
+        #[arg(long)]
+        note: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Policies {
+    /// Explain this policy
+    pub(crate) name: Option<String>,
+    /// Read a policy from this file (TOML or JSON), explain it, or say what is wrong with it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "server"])]
+    pub(crate) check: Option<PathBuf>,
+    /// Say what every function of a policy does
+    #[arg(long, conflicts_with_all = ["name", "check"])]
+    pub(crate) functions: bool,
+    /// Ask this server
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -1,10 +1,12 @@
 //! The commands, one a file.
 
+mod channels;
 mod doctor;
 mod grade;
 mod graders;
 mod grades;
 mod images;
+mod policies;
 mod record;
 mod replay;
 mod runs;
@@ -27,6 +29,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
         Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Runs(runs) => runs::run(file, &runs),
+        Command::Channels(channels) => channels::run(file, &channels),
+        Command::Policies(policies) => policies::run(file, &policies),
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),

@@ -4,6 +4,10 @@ mod retry;
 
 use std::time::Duration;
 
+use assay_wire::channels::{
+    AdjudicateRequest, AdjudicationBody, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,
+    SuggestRequest, SuggestionsBody,
+};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody, RunsBody};
 use assay_wire::reply::GradeReply;
 use assay_wire::{GradeRequest, Problem, ProblemBody};
@@ -129,6 +133,63 @@ impl Client {
     /// [`ClientError`].
     pub async fn runs(&self) -> Result<RunsBody, ClientError> {
         self.send(self.call(Method::GET, "v1/runs", &[])?, true).await
+    }
+
+    /// What is known of channels.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn channels(&self) -> Result<ChannelsBody, ClientError> {
+        self.send(self.call(Method::GET, "v1/channels", &[])?, true).await
+    }
+
+    /// What two channels differ in.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn compare(&self, one: &str, other: &str) -> Result<ComparisonBody, ClientError> {
+        let query = [("one", one.to_owned()), ("other", other.to_owned())];
+        self.send(self.call(Method::GET, "v1/channels/compare", &query)?, true).await
+    }
+
+    /// Keeps rates found on labelled data.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn calibrate(&self, calibration: &CalibrationBody) -> Result<CalibrationBody, ClientError> {
+        self.send(self.call(Method::POST, "v1/channels/calibrations", &[])?.json(calibration), true).await
+    }
+
+    /// Draws a grade for an operator; `query` holds the parameters of `GET /v1/adjudications/next`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn draw(&self, query: &[(&str, String)]) -> Result<DrawnBody, ClientError> {
+        self.send(self.call(Method::GET, "v1/adjudications/next", query)?, false).await
+    }
+
+    /// Keeps an operator's word on a grade.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn adjudicate(&self, grade: &str, word: &AdjudicateRequest) -> Result<AdjudicationBody, ClientError> {
+        self.send(self.call(Method::POST, &format!("v1/grades/{grade}/adjudicate"), &[])?.json(word), false).await
+    }
+
+    /// The policies of the server.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn policies(&self) -> Result<PoliciesBody, ClientError> {
+        self.send(self.call(Method::GET, "v1/policies", &[])?, true).await
+    }
+
+    /// Which prompts to sample next.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, ClientError> {
+        self.send(self.call(Method::POST, "v1/prompts/suggest", &[])?.json(request), true).await
     }
 
     fn call(&self, method: Method, path: &str, query: &[(&str, String)]) -> Result<RequestBuilder, ClientError> {

@@ -180,7 +180,10 @@ impl Engine {
     }
 
     /// Grades a batch for inspection: nothing is recorded, nothing comes from the cache of outcomes.
-    pub(crate) async fn grade_apart(&self, batch: Batch) -> Result<Reply, EngineError> {
+    ///
+    /// # Errors
+    /// As [`Engine::grade`].
+    pub async fn grade_apart(&self, batch: Batch) -> Result<Reply, EngineError> {
         let id = self.inner.ids.batch(self.inner.clock.as_ref());
         let run = Run { id, mode: &Mode::Whole, keyed: None, store: None, use_kept: false };
         self.run(batch, run).await.map(|(reply, _)| reply)

@@ -2,9 +2,14 @@
 //!
 //! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as `engine.workers=4`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use assay_correction::channel::Settings;
+use assay_correction::{PolicyError, Rates};
+use assay_engine::{ChannelSettings, Policies};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -18,7 +23,7 @@ const MAX_WORKERS: usize = 1_024;
 pub const DEFAULT_FILE: &str = "assay.toml";
 
 /// What a node is configured with. Every key has a default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where and how it serves.
@@ -31,6 +36,10 @@ pub struct Config {
     pub cells: Cells,
     /// Where queries run that cells cannot.
     pub sql: Sql,
+    /// What is known of verifiers' noise.
+    pub channels: Channels,
+    /// Policies by name: what rewards are made of.
+    pub policies: BTreeMap<String, Table>,
     /// What is logged.
     pub log: Log,
 }
@@ -137,6 +146,47 @@ pub struct Sql {
 impl Default for Sql {
     fn default() -> Self {
         Self { postgres: ServerUrl::default(), statement_seconds: 10, postgres_databases: 200 }
+    }
+}
+
+/// `[channels]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Channels {
+    /// Items of a channel after which older ones weigh half in its rates.
+    pub half_life_items: f64,
+    /// Checks that a grader's other channels weigh beside a channel's own.
+    pub prior_checks: f64,
+    /// Seconds after which rates are read again from the record, which other nodes write too; 0 for every batch.
+    pub refresh_seconds: f64,
+    /// Rates that the tasks' author states, by channel, as `"math/default" = { rho0 = 0.01, rho1 = 0.1 }`.
+    pub rates: BTreeMap<String, Rates>,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        let ChannelSettings { estimate, refresh } = ChannelSettings::default();
+        Self {
+            half_life_items: estimate.half_life,
+            prior_checks: estimate.prior_checks,
+            refresh_seconds: refresh.as_secs_f64(),
+            rates: BTreeMap::new(),
+        }
+    }
+}
+
+impl Channels {
+    /// The same in the engine's words.
+    #[must_use]
+    pub fn settings(&self) -> ChannelSettings {
+        ChannelSettings {
+            estimate: Settings {
+                half_life: self.half_life_items,
+                prior_checks: self.prior_checks,
+                declared: self.rates.clone(),
+            },
+            refresh: Duration::from_secs_f64(self.refresh_seconds),
+        }
     }
 }
 
@@ -293,6 +343,20 @@ impl Config {
         Ok(config)
     }
 
+    /// The policies, read.
+    ///
+    /// # Errors
+    /// The name of the first that cannot be used, and why.
+    pub fn policies(&self) -> Result<Policies, (String, PolicyError)> {
+        let named: Vec<(&str, serde_json::Value)> = self
+            .policies
+            .iter()
+            // A TOML table is JSON but for its dates, which no policy has.
+            .map(|(name, table)| (name.as_str(), serde_json::to_value(table).unwrap_or_default()))
+            .collect();
+        Policies::new(named.iter().map(|(name, json)| (*name, json)))
+    }
+
     /// The configuration as a TOML file, without passwords.
     #[must_use]
     pub fn to_toml(&self) -> String {
@@ -363,6 +427,17 @@ fn parse(table: &Table) -> Result<Config, String> {
     if !(1..=3_600).contains(&config.sql.statement_seconds) {
         return Err(format!("`sql.statement_seconds` is between 1 and 3600: {}", config.sql.statement_seconds));
     }
+    let channels = &config.channels;
+    let half_life = channels.half_life_items;
+    if !(half_life.is_finite() && half_life >= 1.0) {
+        return Err(format!("`channels.half_life_items` is at least 1: {half_life}"));
+    }
+    for (key, value) in [("prior_checks", channels.prior_checks), ("refresh_seconds", channels.refresh_seconds)] {
+        if !(0.0..=1e9).contains(&value) {
+            return Err(format!("`channels.{key}` is from 0 to 1e9: {value}"));
+        }
+    }
+    config.policies().map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
     if config.sql.postgres_databases == 0 {
         return Err("`sql.postgres_databases` is at least 1".to_owned());
     }

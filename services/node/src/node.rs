@@ -8,6 +8,7 @@ use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::Execute;
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
+use assay_correction::PolicyError;
 use assay_engine::{Engine, EngineParts, Limits};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use tokio::net::TcpListener;
@@ -21,6 +22,14 @@ pub enum NodeError {
     /// The record cannot be opened.
     #[error("cannot open the record")]
     Store(#[from] OpenError),
+    /// A policy cannot be used.
+    #[error("`policies.{name}`: {error}")]
+    Policy {
+        /// Its name.
+        name: String,
+        /// Why.
+        error: PolicyError,
+    },
     /// The system refuses threads.
     #[error("cannot start the worker threads: {0}")]
     Workers(std::io::Error),
@@ -77,7 +86,9 @@ impl Node {
             in_cells: 2 * sandboxes.cells.count(),
             waiting: defaults.waiting,
         };
-        let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits };
+        let policies = config.policies().map_err(|(name, error)| NodeError::Policy { name, error })?;
+        let channels = config.channels.settings();
+        let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
         Ok(Self { engine, config, sandboxes })
     }

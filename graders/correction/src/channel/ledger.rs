@@ -241,7 +241,7 @@ mod tests {
         all.checked_by(place("math/a"), judged(true)).add(&checked(400, 80));
         let graded = all.graded.get_mut(&place("math/a")).unwrap();
         (graded.bound_negatives, graded.bound_positives) = (3_000, 2_000);
-        let report = Ledger::new(all, Settings::default()).of("math/a", 1);
+        let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         let (rho0, rho1) = (report.rho0.unwrap().shrunk, report.rho1.unwrap().shrunk);
         let after = report.after.unwrap().rates;
         // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not refused by an audit, or passed on appeal.

@@ -1,0 +1,230 @@
+//! `assay channels`: how wrong verifiers are, and what operators say of it.
+
+mod calibrate;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use assay_api::render;
+use assay_correction::channel::Comparison;
+use assay_engine::Draws;
+use assay_wire::channels::{
+    AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody, EstimateBody, RateBody,
+};
+use assay_wire::grades::GradeBody;
+use serde::Serialize;
+
+use super::block_on;
+use super::record::{Source, open};
+use crate::arguments::{ChannelAction, Channels};
+use crate::exit::Ended;
+use crate::table;
+
+pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
+    block_on(async {
+        let source = open(file, &arguments.record).await?;
+        let done = act(&source, arguments).await;
+        if let Source::Node(node) = source {
+            node.stop().await;
+        }
+        done
+    })?;
+    Ok(Ended::Done)
+}
+
+async fn act(source: &Source, arguments: &Channels) -> anyhow::Result<()> {
+    let json = arguments.output.json;
+    match arguments.action.as_ref().unwrap_or(&ChannelAction::List) {
+        ChannelAction::List => {
+            let body = channels(source).await?;
+            if json { print(&body) } else { list(&body) }
+        }
+        ChannelAction::Show { channel } => {
+            let body = channels(source).await?;
+            let report = named(&body, channel)?;
+            if json { print(report) } else { show(report) }
+        }
+        ChannelAction::Compare { one, other } => {
+            let body = compare(source, one, other).await?;
+            if json { print(&body) } else { differences(&body) }
+        }
+        ChannelAction::Calibrate { file, dry_run } => calibrate::run(source, file, *dry_run, json).await,
+        ChannelAction::Draw { channel, judged } => draw(source, channel.as_ref(), *judged).await,
+        ChannelAction::Adjudicate { grade, right, note, .. } => {
+            let word = AdjudicateRequest { pass: *right, note: note.clone() };
+            adjudicate(source, grade, &word).await
+        }
+    }
+}
+
+async fn channels(source: &Source) -> anyhow::Result<ChannelsBody> {
+    Ok(match source {
+        Source::Server(client) => client.channels().await?,
+        Source::Node(node) => {
+            let ledger = node.engine().channels().await?;
+            ChannelsBody { channels: ledger.reports().map(render::channel_report).collect() }
+        }
+    })
+}
+
+async fn compare(source: &Source, one: &str, other: &str) -> anyhow::Result<ComparisonBody> {
+    Ok(match source {
+        Source::Server(client) => client.compare(one, other).await?,
+        Source::Node(node) => {
+            let ledger = node.engine().channels().await?;
+            let known = |name: &str| ledger.named(name).with_context(|| format!("nothing was counted of `{name}`"));
+            render::comparison(&Comparison::new(known(one)?, known(other)?))
+        }
+    })
+}
+
+/// The channel as people name it; without a version, under the newest.
+fn named<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelReport> {
+    let full = |report: &&ChannelReport| format!("{}@{}", report.channel, report.version) == name;
+    let found = body.channels.iter().find(full);
+    let found = found.or_else(|| body.channels.iter().rfind(|report| report.channel == name));
+    found.with_context(|| {
+        let known: Vec<_> = body.channels.iter().map(|report| format!("`{}`", report.channel)).collect();
+        format!("nothing was counted of a channel `{name}`; there are {}", known.join(", "))
+    })
+}
+
+fn print(body: &impl Serialize) -> anyhow::Result<()> {
+    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(body)?)?;
+    Ok(())
+}
+
+fn list(body: &ChannelsBody) -> anyhow::Result<()> {
+    let rows: Vec<_> = body
+        .channels
+        .iter()
+        .map(|report| {
+            [
+                format!("{}@{}", report.channel, report.version),
+                (report.negatives + report.positives).to_string(),
+                (report.checked_negatives + report.checked_positives).to_string(),
+                (report.overturned_negatives + report.overturned_positives).to_string(),
+                rate(report.rho0.as_ref()),
+                rate(report.rho1.as_ref()),
+                estimate(report.j.as_ref()),
+                warnings(report),
+            ]
+        })
+        .collect();
+    let head = ["CHANNEL", "ITEMS", "CHECKED", "OVERTURNED", "RHO0", "RHO1", "J", "NOTE"];
+    Ok(table::write(&mut std::io::stdout().lock(), head, &rows)?)
+}
+
+fn rate(rate: Option<&RateBody>) -> String {
+    rate.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} [{:.3}, {:.3}]", rate.value, rate.low, rate.high))
+}
+
+fn estimate(known: Option<&EstimateBody>) -> String {
+    known.map_or_else(|| "?".to_owned(), |known| format!("{:.3} [{:.3}, {:.3}]", known.value, known.low, known.high))
+}
+
+fn warnings(report: &ChannelReport) -> String {
+    let mut notes = Vec::new();
+    if report.drift.drifting {
+        notes.push("drifting");
+    }
+    if report.persistence.share.is_some_and(|share| share.low > 0.5) {
+        notes.push("noise stays with answers");
+    }
+    if report.uncorrected.is_some() {
+        notes.push("not corrected");
+    }
+    notes.join(", ")
+}
+
+fn show(report: &ChannelReport) -> anyhow::Result<()> {
+    let source = |known: Option<&RateBody>| known.map_or(String::new(), |known| format!("  {}", known.source));
+    let mut lines = vec![
+        ("channel", format!("{}@{}", report.channel, report.version)),
+        ("not passed", format!("{}, {} checked", report.negatives, report.checked_negatives)),
+        ("passed", format!("{}, {} checked", report.positives, report.checked_positives)),
+        ("overturned", format!("{} to a pass, {} to none", report.overturned_negatives, report.overturned_positives)),
+        ("right", report.right.map_or_else(|| "?".to_owned(), |right| format!("{right:.3}"))),
+        ("rho0", format!("{}{}", rate(report.rho0.as_ref()), source(report.rho0.as_ref()))),
+        ("rho1", format!("{}{}", rate(report.rho1.as_ref()), source(report.rho1.as_ref()))),
+        ("J", estimate(report.j.as_ref())),
+    ];
+    if let Some(after) = &report.after_appeals {
+        let rates = format!("rho0 {:.3}, rho1 {:.3}, J {}", after.rho0, after.rho1, estimate(Some(&after.j)));
+        lines.push(("after appeals", rates));
+    }
+    for (side, change) in
+        [("drift of negatives", report.drift.negatives), ("drift of positives", report.drift.positives)]
+    {
+        if let Some(change) = change {
+            let (before, after, p) = (change.before, change.after, change.p_value);
+            lines.push((side, format!("{before:.3} to {after:.3}, p = {p:.4}")));
+        }
+    }
+    let persistence = &report.persistence;
+    let share = persistence
+        .share
+        .as_ref()
+        .map_or(String::new(), |share| format!("; share of noise that stays {}", estimate(Some(share))));
+    lines.push(("same answer again", format!("{} times, {} flips{share}", persistence.repeats, persistence.flips)));
+    lines.push(("corrected", report.uncorrected.clone().unwrap_or_else(|| "where it helps".to_owned())));
+    let rows: Vec<_> = lines.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
+    Ok(table::write(&mut std::io::stdout().lock(), ["", ""], &rows)?)
+}
+
+fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
+    let row = |name: &str, one: String, other: String, known: Option<DifferenceBody>| {
+        let difference = known.map_or_else(
+            || "?".to_owned(),
+            |known| format!("{:+.3} [{:+.3}, {:+.3}]", known.value, known.low, known.high),
+        );
+        let differs = known.map_or("", |known| if known.differs { "differs" } else { "" });
+        [name.to_owned(), one, other, difference, differs.to_owned()]
+    };
+    let (one, other) = (&body.one, &body.other);
+    let rows = [
+        row("rho0", rate(one.rho0.as_ref()), rate(other.rho0.as_ref()), body.rho0),
+        row("rho1", rate(one.rho1.as_ref()), rate(other.rho1.as_ref()), body.rho1),
+        row("J", estimate(one.j.as_ref()), estimate(other.j.as_ref()), body.j),
+    ];
+    let name = |report: &ChannelReport| format!("{}@{}", report.channel, report.version);
+    let (one, other) = (name(one), name(other));
+    Ok(table::write(&mut std::io::stdout().lock(), ["", &one, &other, "DIFFERENCE", ""], &rows)?)
+}
+
+async fn draw(source: &Source, channel: Option<&String>, judged: bool) -> anyhow::Result<()> {
+    match source {
+        Source::Server(client) => {
+            let mut query: Vec<(&str, String)> = channel.iter().map(|name| ("channel", (*name).clone())).collect();
+            if judged {
+                query.push(("judged", "true".to_owned()));
+            }
+            let DrawnBody { grade, .. } = client.draw(&query).await?;
+            let grade = grade.context("no grade fits that was not drawn before")?;
+            print(&grade)
+        }
+        Source::Node(node) => {
+            let draws = Draws { channel: channel.cloned(), judged, ..Draws::default() };
+            let drawn = node.engine().draw(&draws).await?;
+            let (grade, _) = drawn.context("no grade fits that was not drawn before")?;
+            print(&GradeBody::from(&grade))
+        }
+    }
+}
+
+async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> anyhow::Result<()> {
+    let body = match source {
+        Source::Server(client) => client.adjudicate(grade, word).await?,
+        Source::Node(node) => {
+            node.engine().adjudicate(grade.parse()?, word.pass, word.note.clone(), "local").await?.into()
+        }
+    };
+    if body.probability.is_none() {
+        eprintln!("the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one");
+    }
+    if body.grade.is_empty() {
+        bail!("the adjudication names no grade");
+    }
+    print(&body)
+}
