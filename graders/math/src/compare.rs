@@ -152,6 +152,9 @@ impl Gold {
     #[must_use]
     pub fn compare(&self, answer: &str, options: &Options) -> Comparison {
         let finished = |equal, rule, steps| Comparison { equal, rule, steps, gold_normal: None, answer_normal: None };
+        if !options.form.allows(answer) {
+            return finished(false, Rule::Form, 1);
+        }
         if !self.plain.is_empty() && self.plain == plain(answer) {
             return finished(true, Rule::SameText, 1);
         }

@@ -56,6 +56,24 @@ pub enum Percent {
     Loose,
 }
 
+/// How an answer may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// In any way.
+    #[default]
+    Any,
+    /// Without a fraction: where the task asks for a decimal number.
+    Decimal,
+}
+
+impl Form {
+    /// Whether `answer` is written in this form.
+    pub(crate) fn allows(self, answer: &str) -> bool {
+        let vulgar = |letter: char| matches!(letter, '¼'..='¾' | '⅐'..='⅞' | '↉' | '÷' | '/' | '∕' | '⁄');
+        self == Self::Any || !(answer.contains(vulgar) || answer.contains("frac") || answer.contains("\\over"))
+    }
+}
+
 /// All of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
@@ -69,6 +87,8 @@ pub struct Options {
     pub units: Units,
     /// Meaning of the percent sign.
     pub percent: Percent,
+    /// How the answer may be written.
+    pub form: Form,
     /// Texts of the options of a multiple choice by letter.
     pub choices: BTreeMap<String, String>,
 }

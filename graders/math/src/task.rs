@@ -6,7 +6,7 @@ use assay_core::{ErrorCode, Task, TaskError};
 use serde::Deserialize;
 use serde_json::Number;
 
-use crate::options::{Options, Order, Percent, Rounding, Tolerance, Units};
+use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
 /// The gold: one answer, or several of which any is accepted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -66,6 +66,14 @@ enum RawPercent {
     Loose,
 }
 
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawForm {
+    #[default]
+    Any,
+    Decimal,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
@@ -84,6 +92,8 @@ struct Body {
     extract: Extract,
     #[serde(default)]
     percent: RawPercent,
+    #[serde(default)]
+    form: RawForm,
     #[serde(default)]
     language: Option<String>,
 }
@@ -147,6 +157,10 @@ impl MathTask {
                 percent: match body.percent {
                     RawPercent::Exact => Percent::Exact,
                     RawPercent::Loose => Percent::Loose,
+                },
+                form: match body.form {
+                    RawForm::Any => Form::Any,
+                    RawForm::Decimal => Form::Decimal,
                 },
                 choices: body.choices,
             },

@@ -230,7 +230,7 @@ fn heard(done: ItemDone) -> Said {
             Some(pass) => Ok((pass, grade)),
             None => Err(format!("`{}` has no notion of pass: it cannot be a judge", main.spec.name)),
         },
-        Outcome::Ungradable(fault) | Outcome::Failed(fault) => Err(fault.message.to_string()),
+        Outcome::Ungradable(fault) | Outcome::Failed(fault) => Err(fault.message),
     };
     Said { judge: main.spec.id(), verdict, micros: main.grade_us }
 }

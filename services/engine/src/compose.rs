@@ -42,7 +42,7 @@ fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResul
     let samples: Vec<Vec<Sample<'_>>> = facts.iter().map(|group| group.iter().map(Facts::sample).collect()).collect();
     let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
     let composed = plan.policy(at).rules().compose_batch(&samples);
-    let made: Vec<Made> = composed.into_iter().flatten().map(Made::of).collect();
+    let made: Vec<Made> = composed.iter().flatten().map(Made::of).collect();
     for (place, made) in groups.iter().flatten().zip(made) {
         results[*place].reward = made.reward;
         results[*place].composition = made.composition;
@@ -56,9 +56,9 @@ struct Made {
 }
 
 impl Made {
-    fn of(composed: Composed<'_>) -> Self {
+    fn of(composed: &Composed<'_>) -> Self {
         // Finite numbers and texts always serialise.
-        Self { reward: composed.reward, composition: serde_json::to_value(&composed).ok() }
+        Self { reward: composed.reward, composition: serde_json::to_value(composed).ok() }
     }
 }
 

@@ -4,7 +4,6 @@
 //! because noise of one pair of rates does not turn the gradient; over several channels each is scaled by its 1/J, if that is known
 //! well enough for all of them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use assay_core::Visit;
@@ -28,7 +27,7 @@ pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemRe
         let groups = Groups::of(plan, &results);
         groups.coefficients(plan, &results)
     };
-    for (at, (coefficient, rule)) in made {
+    for (at, coefficient, rule) in made {
         wave[at].coefficient = coefficient;
         wave[at].coefficient_rule = coefficient.map(|_| rule);
     }
@@ -99,7 +98,7 @@ impl<'a> Groups<'a> {
     }
 
     /// Coefficient of each item and the rule that made it, by position.
-    fn coefficients(&self, plan: &Plan, results: &[&ItemResult]) -> HashMap<usize, (Option<f64>, &'static str)> {
+    fn coefficients(&self, plan: &Plan, results: &[&ItemResult]) -> Vec<(usize, Option<f64>, &'static str)> {
         let known = self.known();
         let auto = automatic(plan, results);
         // Estimators that look at the whole batch look at the groups of one rule.
@@ -115,7 +114,7 @@ impl<'a> Groups<'a> {
                 None => by_rule.push((rule, vec![place])),
             }
         }
-        let mut made = HashMap::with_capacity(results.len());
+        let mut made = Vec::with_capacity(results.len());
         for (rule, places) in by_rule {
             let groups: Vec<Group<'_>> = places.iter().map(|place| known[*place]).collect();
             let numbers = advantages(rule.estimator(), &groups);
@@ -123,7 +122,7 @@ impl<'a> Groups<'a> {
                 for (at, number) in plan.around.groups[place].iter().zip(numbers) {
                     let gain = rule.gain(plan, *at);
                     let scaled = number.map(|number| number * gain).filter(|number| number.is_finite());
-                    made.insert(*at, (scaled, rule.name()));
+                    made.push((*at, scaled, rule.name()));
                 }
             }
         }

@@ -87,7 +87,7 @@ impl Plan {
         if self.declared {
             settings.declared.insert("c/c".to_owned(), truth);
         }
-        Ledger::new(counts, settings).of("c/c", 1)
+        Ledger::new(counts, settings).of("c/c", 1, None)
     }
 
     fn checker(&self, passes: bool) -> Checker {

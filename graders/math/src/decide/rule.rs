@@ -56,6 +56,8 @@ pub enum Rule {
     Tolerance,
     /// The kinds have nothing in common.
     Kind,
+    /// The answer is written in a form that the task does not allow.
+    Form,
     /// The answer does not parse.
     Unparsed,
     /// The step budget ran out.
@@ -91,6 +93,7 @@ impl Rule {
         Self::Ratio,
         Self::Tolerance,
         Self::Kind,
+        Self::Form,
         Self::Unparsed,
         Self::Budget,
     ];
@@ -125,6 +128,7 @@ impl Rule {
             Self::Ratio => "ratio",
             Self::Tolerance => "tolerance",
             Self::Kind => "kind",
+            Self::Form => "form",
             Self::Unparsed => "unparsed",
             Self::Budget => "budget",
         }

@@ -5,7 +5,7 @@ mod calibrate;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use assay_api::render;
 use assay_correction::channel::Comparison;
 use assay_engine::Draws;
@@ -221,10 +221,8 @@ async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> a
         }
     };
     if body.probability.is_none() {
-        eprintln!("the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one");
-    }
-    if body.grade.is_empty() {
-        bail!("the adjudication names no grade");
+        let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
+        writeln!(std::io::stderr(), "{note}")?;
     }
     print(&body)
 }

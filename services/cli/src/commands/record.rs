@@ -11,7 +11,7 @@ use crate::arguments::Record;
 
 pub(crate) enum Source {
     Server(Client),
-    Node(Node),
+    Node(Box<Node>),
 }
 
 /// Opens the record where the arguments say it is.
@@ -23,7 +23,7 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
     let config = configuration(file, database.collect())?;
     refuse_to_create(&config.store.database)?;
     let node = Node::start(config).await;
-    Ok(Source::Node(node.context("a record that a server holds is read with `--server URL`")?))
+    Ok(Source::Node(Box::new(node.context("a record that a server holds is read with `--server URL`")?)))
 }
 
 /// Serving creates its record; reading one that is not there is a slip.

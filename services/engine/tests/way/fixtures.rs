@@ -1,17 +1,22 @@
 //! Graders that misbehave in one way each, and a record in memory that can be told to fail.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::grader::{BoxFuture, Unprepared};
+use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
     Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane, Outcome,
-    PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec,
+    PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec, Visit,
 };
-use assay_engine::{Batch, BatchItem, Engine, EngineParts, Keyed, Limits, Reply};
+use assay_correction::Rates;
+use assay_correction::channel::Settings;
+use assay_engine::{Batch, BatchItem, ChannelSettings, Engine, EngineParts, Keyed, Limits, Policies, Reply};
 use tokio::sync::Notify;
 
 const VERDICTS: &[VerdictSpec] = &[
@@ -154,6 +159,12 @@ impl Memory {
     }
 }
 
+impl Memory {
+    fn events(&self) -> Vec<Event> {
+        self.entries.lock().unwrap().iter().flat_map(|entry| entry.events.clone()).collect()
+    }
+}
+
 impl Recorder for Memory {
     fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
@@ -205,6 +216,47 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(found)))
     }
 
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+        let mut counts = ChannelCounts::default();
+        for entry in self.entries.lock().unwrap().iter() {
+            counts.add_grades(&entry.grades);
+            entry.events.iter().for_each(|event| counts.add_event(event));
+        }
+        Box::pin(std::future::ready(Ok(counts)))
+    }
+
+    fn visits<'a>(
+        &'a self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+        let mut visits = Visits::default();
+        prompt::add_grades(&mut visits, &Memory::grades(self));
+        let mut found: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
+        for ((of, key, _), visit) in visits {
+            if &*of == run && prompts.is_none_or(|prompts| prompts.contains(&key)) {
+                found.entry(key).or_default().push(visit);
+            }
+        }
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        let found = self.events().into_iter().filter_map(|event| match event {
+            Event::Adjudicated(adjudication) if adjudication.grade == grade => Some(adjudication),
+            _ => None,
+        });
+        Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+        let found = self.events().into_iter().filter_map(|event| match event {
+            Event::Drawn(draw) if grades.contains(&draw.grade) => Some(draw),
+            _ => None,
+        });
+        Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -222,7 +274,18 @@ pub(crate) fn house() -> House {
     house_with(Memory::default(), Limits { workers: 2, completion_bytes: 1_000, ..Limits::default() })
 }
 
+/// A house whose configuration states rates: channel, rho0, rho1.
+pub(crate) fn house_declaring(rates: &[(&str, f64, f64)]) -> House {
+    let limits = Limits { workers: 2, ..Limits::default() };
+    let declared = rates.iter().map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
+    house_of(Memory::default(), limits, declared.collect())
+}
+
 pub(crate) fn house_with(memory: Memory, limits: Limits) -> House {
+    house_of(memory, limits, BTreeMap::new())
+}
+
+fn house_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -> House {
     let exact = Exact::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
     let memory = Arc::new(memory);
@@ -232,6 +295,8 @@ pub(crate) fn house_with(memory: Memory, limits: Limits) -> House {
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
         limits,
+        policies: Policies::default(),
+        channels: ChannelSettings { estimate: Settings { declared, ..Settings::default() }, refresh: Duration::ZERO },
     })
     .unwrap();
     House { engine, memory, prepared, graded }

@@ -5,4 +5,5 @@
 mod cases;
 mod fixtures;
 mod idempotency;
+mod noise;
 mod recording;

@@ -1,7 +1,7 @@
 //! `assay channels calibrate`: rates from items whose truth is known, or from three verifiers that looked at the same items.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
@@ -73,7 +73,7 @@ pub(super) async fn run(source: &Source, file: &Path, dry_run: bool, json: bool)
         }
     }
     if skipped > 0 {
-        eprintln!("{skipped} items have no verdict with a notion of pass and were left out");
+        writeln!(std::io::stderr(), "{skipped} items have no verdict with a notion of pass and were left out")?;
     }
     if json { super::print(&found) } else { show(&found) }
 }
