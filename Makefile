@@ -9,7 +9,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build images postgres test fmt clippy docs unit load crash start storm programs queries calls schemas submissions worst fuzz
+.PHONY: help serve build images postgres test fmt clippy docs unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -65,6 +65,18 @@ calls: ## time calls of tools beside BFCL's checker; `bfcl-eval` must be install
 
 schemas: ## time JSON Schemas beside Python's `jsonschema`, which must be installed: ARGS as in `--python .venv/bin/python`
 	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)
+
+noise: ## train on noisy verdicts in simulation, with every correction and with appeals; ARGS as in `--svg FILE`
+	$(CARGO) run --locked --package assay-correction --example noise -- $(ARGS)
+
+coverage: ## simulate 2,000 channels for each of several rates: how often intervals hold the true rate, and appeals for +-0.05
+	$(CARGO) run --locked --package assay-correction --example noise -- coverage $(ARGS)
+
+handicapped: build ## a grader told to refuse fractions, with the whole one as judge: rho1 found online, verdicts overturned
+	python3 tests/load/handicapped.py "$(BINARY)" $(ARGS)
+
+overhead: ## time statistics and policies beside the grading of mathematics
+	$(CARGO) run --locked --package assay-tests --bin assay-overhead -- $(ARGS)
 
 submissions: images ## 10,000 programs with 20 tests each over HTTP: throughput, latency, memory; ARGS is another number of programs
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)

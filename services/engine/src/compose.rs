@@ -89,13 +89,16 @@ impl<'a> Facts<'a> {
             score: component.outcome.grade().map(|grade| grade.score),
             pass: graders(component),
         });
-        let measures = grade.iter().flat_map(|grade| &grade.measures);
+        let of_grade = grade.iter().flat_map(|grade| &grade.measures).map(|(name, measure)| (*name, measure.get()));
+        // What the trainer knows (cost, a reference's length) stands beside what graders measured, never in its place.
+        let of_trainer = item.meta.rest.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)));
+        let measures = of_grade.chain(of_trainer);
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
         let tokens = item.meta.tokens.map(|tokens| tokens as f64);
         Self {
             result,
             parts: parts.collect(),
-            measures: measures.map(|(name, measure)| (*name, measure.get())).collect(),
+            measures: measures.collect(),
             steps: grade.iter().flat_map(|grade| &grade.steps).map(|step| step.score.get()).collect(),
             text: item.completion.text(),
             tokens,
