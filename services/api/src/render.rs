@@ -15,7 +15,7 @@ use assay_wire::channels::{
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{
-    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StepBody, StreamLine,
+    ChannelBody, ComponentBody, Composition, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StepBody, StreamLine,
 };
 
 /// The reply as one JSON object.
@@ -107,7 +107,7 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         backward: result.backward.map(assay_core::Reward::get),
         forward: result.forward.map(assay_core::Reward::get),
         reward: result.reward.map(assay_core::Reward::get),
-        composition: result.composition.as_ref().map(Cow::Borrowed),
+        composition: result.composition.as_deref().map(Composition::from),
         coefficient: result.coefficient,
         coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use assay_core::{Component, Outcome, Reward};
 use assay_correction::policy::{Composed, Part, Sample};
 
+use serde_json::value::RawValue;
+
 use crate::appeal::Judged;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
@@ -52,13 +54,14 @@ fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResul
 /// What a policy made of an item, kept apart from what it borrowed.
 struct Made {
     reward: Option<Reward>,
-    composition: Option<serde_json::Value>,
+    composition: Option<Arc<RawValue>>,
 }
 
 impl Made {
     fn of(composed: &Composed<'_>) -> Self {
         // Finite numbers and texts always serialise.
-        Self { reward: composed.reward, composition: serde_json::to_value(composed).ok() }
+        let composition = serde_json::value::to_raw_value(composed).ok().map(Arc::from);
+        Self { reward: composed.reward, composition }
     }
 }
 

@@ -99,7 +99,7 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         reward: result.reward.map(assay_core::Reward::get),
         coefficient: result.coefficient,
         components_json: text_unless(components.is_empty(), &components),
-        composition_json: result.composition.as_ref().map(Value::to_string),
+        composition_json: result.composition.as_ref().map(|json| json.get().to_owned()),
         steps_json: text_unless(steps.is_empty(), &steps),
         measures_json: measures.and_then(|measures| text_unless(measures.is_empty(), &measures)),
         evidence_json: grade.and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_core::channel::Appeal;
 use assay_core::{BatchId, Component, GradeId, Outcome, Reward, Score, Spec};
 use assay_correction::channel::Report;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::plan::Plan;
@@ -37,8 +38,8 @@ pub struct ItemResult {
     pub forward: Option<Reward>,
     /// The reward.
     pub reward: Option<Reward>,
-    /// How the policy made the reward, as an object; `None` for the default policy.
-    pub composition: Option<Value>,
+    /// How the policy made the reward, as JSON; `None` for a policy that leaves it the score.
+    pub composition: Option<Arc<RawValue>>,
     /// Number to use as the advantage.
     pub coefficient: Option<f64>,
     /// How it was made.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_core::ErrorCode;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -67,10 +68,10 @@ pub struct ResultBody<'a> {
     pub forward: Option<f64>,
     /// What to maximise; finite.
     pub reward: Option<f64>,
-    /// How the policy made the reward: `terms` in the order they acted, `weight`, `tag`, `label`, `missing`; null for the default
-    /// policy.
+    /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`, `label`, `steps`, `missing` where there
+    /// are any; null for a policy that leaves it the score.
     #[schema(value_type = Option<Object>)]
-    pub composition: Option<Cow<'a, Value>>,
+    pub composition: Option<Composition<'a>>,
     /// Number to use as the advantage; null when the group has fewer than two graded members, and in streams.
     pub coefficient: Option<f64>,
     /// How the coefficient was made.
@@ -100,6 +101,36 @@ pub struct ResultBody<'a> {
     pub cached: bool,
     /// Whether the grade is in the durable record: `true` survives a crash.
     pub recorded: bool,
+}
+
+/// How a policy made a reward, as JSON that is written once and not read on the way.
+#[derive(Debug, Clone)]
+pub struct Composition<'a>(Cow<'a, RawValue>);
+
+impl<'a> From<&'a RawValue> for Composition<'a> {
+    fn from(json: &'a RawValue) -> Self {
+        Self(Cow::Borrowed(json))
+    }
+}
+
+impl PartialEq for Composition<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
+
+impl Serialize for Composition<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Through a tree: a raw value cannot be read where the type of a line is looked for first.
+impl<'de> Deserialize<'de> for Composition<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tree = Value::deserialize(deserializer)?;
+        to_raw_value(&tree).map(|json| Self(Cow::Owned(json))).map_err(de::Error::custom)
+    }
 }
 
 /// One step of a trace.

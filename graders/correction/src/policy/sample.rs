@@ -1,7 +1,7 @@
 //! What a policy sees of an item, and what it makes of it. Holds borrowed facts only; computes nothing.
 
 use assay_core::{Reward, Score};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::consensus::Label;
 
@@ -117,6 +117,7 @@ pub struct Term<'p> {
     /// Its value.
     pub value: f64,
     /// The quantity it was computed from, where there is one: tokens, calls, work, cost, share of the text that loops.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<f64>,
 }
 
@@ -124,21 +125,45 @@ pub(super) fn term<'p>(name: &'p str, kind: TermKind, value: f64, of: Option<f64
     Term { name, kind, value, of }
 }
 
-/// What a policy made of one item.
+impl Term<'_> {
+    /// Whether it changed the number.
+    fn acts(&self) -> bool {
+        let neutral = match self.kind {
+            TermKind::Gate | TermKind::Efficiency | TermKind::Bonus => 1.0,
+            TermKind::Penalty => 0.0,
+            TermKind::Veto | TermKind::Outcome | TermKind::Shape => return true,
+        };
+        (self.value - neutral).abs() > 0.0
+    }
+}
+
+fn acting<S: Serializer>(terms: &[Term<'_>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(terms.iter().filter(|term| term.acts()))
+}
+
+/// What a policy made of one item. As JSON it holds how the reward came about, absent where there is nothing to say, and not the
+/// reward itself, which stands beside it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Composed<'p> {
     /// The reward; `None` for a masked item, one of whose parts is missing, or one whose group agreed on no label.
+    #[serde(skip)]
     pub reward: Option<Reward>,
-    /// How it came about; empty without a reward.
+    /// How it came about; empty without a reward. As JSON without the terms that changed nothing.
+    #[serde(serialize_with = "acting")]
     pub terms: Vec<Term<'p>>,
     /// Rewards of the steps, to be added to the reward at the end of each; empty without a `steps` section.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<f64>,
     /// Probability with which to draw this item among its group; `None` without a `filter` section or a reward.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// Which batch to train it in: `priority` or `compensation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<&'static str>,
     /// What the group agreed on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
     /// What the policy asks for and the item does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

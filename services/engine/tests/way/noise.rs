@@ -247,7 +247,8 @@ async fn a_policy_makes_rewards_of_checks_and_says_how() {
     let reply = graded(&house, weighted, items).await;
     let results: Vec<_> = reply.results().collect();
     assert!((reward(results[0]) - 0.75).abs() < 1e-12 && (reward(results[1]) - 0.25).abs() < 1e-12);
-    let terms = &results[0].composition.as_ref().unwrap()["terms"];
+    let composition: Value = serde_json::from_str(results[0].composition.as_ref().unwrap().get()).unwrap();
+    let terms = &composition["terms"];
     assert_eq!(terms[0]["name"], "score", "{terms}");
     assert!(house.memory.grades()[0].composition_json.as_ref().unwrap().contains("weighted"));
 }
@@ -260,7 +261,8 @@ async fn a_part_that_we_failed_to_grade_is_no_zero() {
     let reply = graded(&house, policy(&json!({ "combine": { "min": { "parts": ["format"] } } })), items).await;
     let result = reply.results().next().unwrap();
     assert_eq!((result.reward, result.coefficient), (None, None));
-    assert!(result.composition.as_ref().unwrap()["missing"].as_str().unwrap().contains("format"));
+    let composition: Value = serde_json::from_str(result.composition.as_ref().unwrap().get()).unwrap();
+    assert!(composition["missing"].as_str().unwrap().contains("format"));
 }
 
 #[tokio::test]

@@ -111,8 +111,8 @@ async fn grade(source: &Source, items: Vec<DecodedItem>) -> anyhow::Result<Vec<R
         Source::Node(node) => {
             let items = items.into_iter().map(batch::item).collect();
             let reply = node.engine().grade_apart(Batch::new("local", items)).await?;
-            let bodies = reply.results().map(|result| serde_json::to_value(render::result_body(&reply, result)));
-            bodies.map(|body| Ok(serde_json::from_value(body?)?)).collect()
+            let bodies = reply.results().map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
+            bodies.map(|body| Ok(serde_json::from_slice(&body?)?)).collect()
         }
     }
 }
