@@ -31,28 +31,37 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, policies: &Policies) 
     Ok((batch, warnings))
 }
 
-/// Reads policies of one request. Items that write the same one share it.
-pub(crate) struct Inline<'p> {
+/// Reads policies of one request, or of one file. Items that write the same one share it.
+pub struct Inline<'p> {
     policies: &'p Policies,
     read: Vec<(Value, Policy)>,
 }
 
 impl<'p> Inline<'p> {
-    pub(crate) fn new(policies: &'p Policies) -> Self {
+    /// A reader that finds names among `policies`.
+    #[must_use]
+    pub fn new(policies: &'p Policies) -> Self {
         Self { policies, read: Vec::new() }
     }
 
-    pub(crate) fn policy(&mut self, pointer: &str, json: Option<&Value>) -> ApiResult<Option<Policy>> {
+    /// The policy that `json` is: a name, or an object with its sections; `None` of nothing.
+    ///
+    /// # Errors
+    /// The [`Problem`], at `pointer` or below.
+    pub fn policy(&mut self, pointer: &str, json: Option<&Value>) -> Result<Option<Policy>, Problem> {
         let Some(json) = json else { return Ok(None) };
         if let Some((_, known)) = self.read.iter().find(|(written, _)| written == json) {
             return Ok(Some(known.clone()));
         }
         let policy = match json {
-            Value::String(name) => self.policies.named(name, pointer)?,
+            Value::String(name) => self
+                .policies
+                .named(name)
+                .map_err(|error| Problem::at(error.code(), pointer.to_owned(), error.to_string()))?,
             Value::Object(_) => Policy::inline(json).map_err(|error| bad_policy(pointer, error))?,
             _ => {
                 let message = "a policy is the name of one, or an object with its sections";
-                return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message).into());
+                return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message));
             }
         };
         self.read.push((json.clone(), policy.clone()));

@@ -39,7 +39,7 @@ impl From<EngineError> for ApiError {
         let code = error.code();
         match error {
             EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
-            EngineError::Unknown { pointer, message, .. } => Problem::at(code, pointer, message).into(),
+            EngineError::Policy { pointer, message, .. } => Problem::at(code, pointer, message).into(),
             EngineError::Overloaded { retry_after } => {
                 Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(retry_after.as_secs()) }
             }
@@ -85,8 +85,8 @@ impl From<SuggestError> for ApiError {
 }
 
 /// A policy refused, its pointer made absolute by that of the policy.
-pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> ApiError {
-    Problem::at(ErrorCode::InvalidPolicy, format!("{pointer}{}", error.pointer), error.message).into()
+pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> Problem {
+    Problem::at(ErrorCode::InvalidPolicy, format!("{pointer}{}", error.pointer), error.message)
 }
 
 impl From<StoreError> for ApiError {

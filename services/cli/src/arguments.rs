@@ -69,6 +69,9 @@ pub(crate) struct Grade {
     /// Keep the grades in this database; without it nothing is recorded
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,
+    /// Policy that makes rewards of items that name none: one of the configuration, or of the server
+    #[arg(long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
     /// Name of the training run in the record
     #[arg(long)]
     pub(crate) run: Option<String>,

@@ -15,14 +15,14 @@ pub enum EngineError {
         /// What is wrong with it.
         error: TaskError,
     },
-    /// A policy, statistic or other choice is not known.
+    /// A policy cannot be used as the items ask for it.
     #[error("{code} at `{pointer}`: {message}")]
-    Unknown {
+    Policy {
         /// Stable code.
         code: ErrorCode,
         /// JSON pointer to the field.
         pointer: String,
-        /// What there is instead.
+        /// What is wrong and what to do.
         message: String,
     },
     /// Too much work is waiting.
@@ -59,7 +59,7 @@ impl EngineError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Task { error, .. } => error.code,
-            Self::Unknown { code, .. } => *code,
+            Self::Policy { code, .. } => *code,
             Self::Overloaded { .. } => ErrorCode::Overloaded,
             Self::TooLarge { .. } => ErrorCode::TooManyItems,
             Self::ShuttingDown => ErrorCode::ShuttingDown,

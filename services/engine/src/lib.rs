@@ -33,7 +33,7 @@ pub use engine::{Engine, Mode};
 pub use error::EngineError;
 pub use idempotency::{Answer, Keyed, Render};
 pub use ledger::ChannelSettings;
-pub use policy::{Policies, Policy};
+pub use policy::{Policies, Policy, UnknownPolicy};
 pub use replay::{Replay, ReplayError, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};
 pub use shared::{EngineParts, Limits};

@@ -7,7 +7,6 @@ use assay_core::{ErrorCode, Hash};
 use assay_correction::policy::{Policy as Rules, PolicyError};
 use serde_json::Value;
 
-use crate::EngineError;
 use crate::appeal::template;
 
 /// Name of the policy that leaves `reward == score`. A node always has it.
@@ -92,6 +91,22 @@ impl Policy {
     }
 }
 
+/// No policy has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no policy is named `{name}`; this node has {known}")]
+pub struct UnknownPolicy {
+    name: String,
+    known: String,
+}
+
+impl UnknownPolicy {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::UnknownPolicy
+    }
+}
+
 /// The policies of a node, by name. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Policies(Arc<BTreeMap<String, Policy>>);
@@ -123,15 +138,11 @@ impl Policies {
     /// The policy of this name.
     ///
     /// # Errors
-    /// [`EngineError::Unknown`] at `pointer`, with the names there are.
-    pub fn named(&self, name: &str, pointer: &str) -> Result<Policy, EngineError> {
+    /// [`UnknownPolicy`], with the names there are.
+    pub fn named(&self, name: &str) -> Result<Policy, UnknownPolicy> {
         self.0.get(name).cloned().ok_or_else(|| {
             let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
-            EngineError::Unknown {
-                code: ErrorCode::UnknownPolicy,
-                pointer: pointer.to_owned(),
-                message: format!("no policy is named `{name}`; this node has {}", known.join(", ")),
-            }
+            UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
         })
     }
 
@@ -151,8 +162,8 @@ mod tests {
     fn an_unknown_policy_is_told_what_there_is() {
         let length = json!({ "summary": "short answers" });
         let policies = Policies::new([("short", &length)]).unwrap();
-        assert_eq!(policies.named("default", "/policy").unwrap(), Policy::default());
-        let error = policies.named("defualt", "/policy").unwrap_err();
+        assert_eq!(policies.named("default").unwrap(), Policy::default());
+        let error = policies.named("defualt").unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownPolicy);
         assert!(error.to_string().contains("this node has `default`, `short`"), "{error}");
     }

@@ -86,7 +86,7 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
         let Some(group) = item.group.as_deref() else { continue };
         let of_group = *first.entry(group).or_insert(at);
         if !batch.policy_of(item).is(batch.policy_of(&batch.items[of_group])) {
-            return Err(EngineError::Unknown {
+            return Err(EngineError::Policy {
                 code: ErrorCode::InvalidPolicy,
                 pointer: format!("/items/{at}/policy"),
                 message: format!(

@@ -85,16 +85,52 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
 /// and an interval that takes the two for independent is too wide.
 #[must_use]
 pub fn rate_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
-    let mut all = window.negatives;
-    all.add(&window.positives, 1.0);
-    let (n, side) = (all.sum, if passes { window.positives.sum } else { window.negatives.sum });
-    let of_truth = |wrong: f64, other: f64| n - side * (1.0 - wrong) / (1.0 - other).max(1e-9);
-    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| {
-        let (mistaken, of_truth) = (side * wrong, of_truth(wrong, other));
-        if mistaken <= 0.0 { 0.0 } else { mistaken / of_truth.max(mistaken) }
-    });
-    let share = (of_truth(wrong.value, other.value).max(side * wrong.value) / n.max(1.0)).clamp(0.0, 1.0);
-    with_floor(rate, all.effective() * share)
+    let beside = Beside::of(window, passes);
+    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| beside.rate(wrong, other));
+    with_floor(rate, beside.answers(wrong.value, other.value))
+}
+
+/// J of a channel one of whose sides was checked and whose other rate is known otherwise: 1 - other - rate, where the rate of
+/// [`rate_beside`] moves with the other, so that errors of the two add up and do not cross.
+#[must_use]
+pub fn j_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
+    let (beside, range) = (Beside::of(window, passes), Interval { low: -1.0, high: 1.0 });
+    let j = Estimate::combine([wrong, other], range, |[wrong, other]| 1.0 - other - beside.rate(wrong, other));
+    let rate = beside.rate(wrong.value, other.value);
+    j.widened(&negated(floor(rate, beside.answers(wrong.value, other.value)))).within(range)
+}
+
+/// A window of which one side was checked.
+struct Beside {
+    items: f64,
+    side: f64,
+    /// Equal items that the window is worth.
+    effective: f64,
+}
+
+impl Beside {
+    fn of(window: &Window, passes: bool) -> Self {
+        let mut all = window.negatives;
+        all.add(&window.positives, 1.0);
+        let side = if passes { window.positives.sum } else { window.negatives.sum };
+        Self { items: all.sum, side, effective: all.effective() }
+    }
+
+    /// Items of the truth whose verdicts on this side are wrong.
+    fn of_truth(&self, wrong: f64, other: f64) -> f64 {
+        let rest = self.items - self.side * (1.0 - wrong) / (1.0 - other).max(1e-9);
+        rest.max(self.side * wrong)
+    }
+
+    fn rate(&self, wrong: f64, other: f64) -> f64 {
+        let mistaken = self.side * wrong;
+        if mistaken <= 0.0 { 0.0 } else { (mistaken / self.of_truth(wrong, other)).min(1.0) }
+    }
+
+    /// The same as [`Beside::of_truth`], in equal items.
+    fn answers(&self, wrong: f64, other: f64) -> f64 {
+        self.effective * (self.of_truth(wrong, other) / self.items.max(1.0)).clamp(0.0, 1.0)
+    }
 }
 
 /// Rates from the numbers of negatives and positives and the shares of each that are wrong.
@@ -202,6 +238,15 @@ mod tests {
         // More wrong answers than there are items: whatever was refused is all that was right.
         let all = rate_beside(&window, false, Estimate::known(0.1), Estimate::known(0.9));
         assert!((all.value - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn j_beside_a_rate_moves_with_it_twice() {
+        // rho0 = 0.12 leaves 1,000 - 630 / 0.88 = 284.091 right ones: rho1 = 60 / 284.091 = 0.2112, J = 1 - 0.12 - 0.2112.
+        let many = Window { negatives: Tally::of(690e6), positives: Tally::of(310e6), ..Window::default() };
+        let rho0 = Estimate { value: 0.1, interval: Interval { low: 0.1, high: 0.12 } };
+        let j = j_beside(&many, false, Estimate::known(60.0 / 690.0), rho0);
+        assert!((j.value - 0.7).abs() < 1e-12 && (j.interval.low - 0.6688).abs() < 1e-4, "{j:?}");
     }
 
     #[test]

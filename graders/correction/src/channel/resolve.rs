@@ -10,7 +10,7 @@ use crate::interval::{Estimate, Interval, SHARES, wilson};
 
 use super::checks::{Judge, wrong_share};
 use super::drift::drift;
-use super::estimate::{measured, rate_beside, rates_of};
+use super::estimate::{j_beside, measured, rate_beside, rates_of};
 use super::ledger::{Collected, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
@@ -105,8 +105,12 @@ impl Half {
         };
         let rho0 = rate(measured_rho0, shrunk.rho0, told.map(|[rho0, _]| rho0));
         let rho1 = rate(measured_rho1, shrunk.rho1, told.map(|[_, rho1]| rho1));
-        let both_measured = checked[0].is_some() && checked[1].is_some();
-        let j = found.j.filter(|_| both_measured).or_else(|| rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)));
+        let j = match (checked, told) {
+            ([Some(_), Some(_)], _) => found.j,
+            ([Some(f), None], Some([(rho0, _), _])) => Some(j_beside(&self.window, false, f, rho0)),
+            ([None, Some(e)], Some([_, (rho1, _)])) => Some(j_beside(&self.window, true, e, rho1)),
+            _ => rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)),
+        };
         let noise = rho0.zip(rho1).and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
 
         let graded = self.stretches.iter().fold(Graded::default(), |mut sum, stretch| {

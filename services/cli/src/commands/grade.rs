@@ -53,8 +53,10 @@ fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
 async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> {
     let node = Node::start(config).await?;
     let (chunks, total) = input::chunks(&arguments.file)?;
-    let run = arguments.run.as_deref();
-    let results = chunks.map(|chunk| here::grade(node.engine(), chunk, run, arguments.step)).buffered(CHUNKS_AHEAD);
+    if let Some(name) = &arguments.policy {
+        node.engine().policies().named(name)?;
+    }
+    let results = chunks.map(|chunk| here::grade(node.engine(), chunk, arguments)).buffered(CHUNKS_AHEAD);
     let ended = write(arguments, results, total).await;
     node.stop().await;
     ended
@@ -62,8 +64,7 @@ async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> 
 
 async fn grade_there(arguments: &Grade, client: Client) -> anyhow::Result<Ended> {
     let (chunks, total) = input::chunks(&arguments.file)?;
-    let run = arguments.run.as_deref();
-    let results = chunks.map(|chunk| there::grade(&client, chunk, run, arguments.step)).buffered(CHUNKS_AHEAD);
+    let results = chunks.map(|chunk| there::grade(&client, chunk, arguments)).buffered(CHUNKS_AHEAD);
     write(arguments, results, total).await
 }
 
@@ -122,8 +123,8 @@ fn unread(line: &Unread) -> Value {
     };
     json!({
         "id": id, "group": group, "grade": null, "channel": null, "grader": null,
-        "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "score_after_appeal": null,
-        "backward": null, "forward": null, "reward": null, "coefficient": null, "coefficient_rule": null,
+        "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "appeal": null, "score_after_appeal": null,
+        "backward": null, "forward": null, "reward": null, "composition": null, "coefficient": null, "coefficient_rule": null,
         "components": [], "steps": [], "measures": {}, "evidence": null,
         "error": { "code": problem.code, "message": message, "retryable": false },
         "deterministic": true, "queue_us": 0, "grade_us": 0, "cached": false, "recorded": false,

@@ -1,28 +1,31 @@
 //! Grading a chunk in this process.
 
+use assay_api::batch::Inline;
 use assay_api::{batch, render};
 use assay_engine::{Batch, Engine, Mode};
 use assay_wire::Problem;
 
+use crate::arguments::Grade;
+
 use super::{Chunk, Line, Unread, Written, join};
 
-pub(super) async fn grade(
-    engine: &Engine,
-    chunk: Chunk,
-    run: Option<&str>,
-    step: Option<i64>,
-) -> anyhow::Result<Written> {
+pub(super) async fn grade(engine: &Engine, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
     let mut graded = Vec::with_capacity(items.len());
     let mut places = lines.iter_mut().filter(|line| matches!(line, Line::Item));
+    let mut policies = Inline::new(engine.policies());
     for item in items {
-        let item = batch::item(item);
+        let policy = policies.policy("/policy", item.request.policy.as_ref());
+        let mut item = batch::item(item);
         let place = places.next();
-        match engine.check(&item) {
-            Ok(()) => graded.push(item),
-            Err(error) => {
+        let checked = engine.check(&item).map_err(|error| Problem::of_task("/task", error)).and(policy);
+        match checked {
+            Ok(policy) => {
+                item.policy = policy;
+                graded.push(item);
+            }
+            Err(problem) => {
                 if let Some(place) = place {
-                    let problem = Problem::of_task("/task", error);
                     *place = Line::Unread(Unread { id: item.id, group: item.group, problem });
                 }
             }
@@ -31,7 +34,9 @@ pub(super) async fn grade(
     if graded.is_empty() {
         return join(&lines, []);
     }
-    let batch = Batch { run: run.map(Into::into), step, ..Batch::new("local", graded) };
+    let policy = arguments.policy.as_deref().map(|name| engine.policies().named(name)).transpose()?.unwrap_or_default();
+    let run = arguments.run.as_deref().map(Into::into);
+    let batch = Batch { run, step: arguments.step, policy, ..Batch::new("local", graded) };
     let reply = engine.grade(batch, Mode::Whole).await?;
     let results = reply
         .results()

@@ -4,18 +4,16 @@ use assay_client::{Client, ClientError};
 use assay_wire::reply::ResultBody;
 use assay_wire::{GradeRequest, ItemRequest, Problem};
 
+use crate::arguments::Grade;
+
 use super::{Chunk, Line, Unread, Written, join};
 
-pub(super) async fn grade(
-    client: &Client,
-    chunk: Chunk,
-    run: Option<&str>,
-    step: Option<i64>,
-) -> anyhow::Result<Written> {
+pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
     let mut request = GradeRequest {
-        run: run.map(str::to_owned),
-        step,
+        run: arguments.run.clone(),
+        step: arguments.step,
+        policy: arguments.policy.clone().map(Into::into),
         items: items.into_iter().map(|item| item.request).collect(),
         ..GradeRequest::default()
     };
