@@ -5,6 +5,7 @@
 mod arrows;
 mod cases;
 mod documents;
+mod noise;
 mod pages;
 
 /// The graders of the binary, with nothing to run programs in.
