@@ -65,7 +65,7 @@ create table adjudications (
     version       integer not null,          -- version of its grader
     graded_pass   integer not null,          -- 1 if the grader passed it
     pass          integer not null,          -- 1 if it is right
-    probability   real,                      -- with which it was drawn; null when the operator chose it
+    weight        real,                      -- what it counts beside others, drawn at random; null when the operator chose it
     judge         text,                      -- judge that had looked at it
     judged_pass   integer,                   -- what that judge had said
     caller        text    not null,          -- who adjudicated
@@ -80,5 +80,6 @@ create table draws (
     grade        blob    not null primary key,  -- id of the grade, 16 bytes big-endian
     channel      text    not null,           -- its channel
     probability  real    not null,           -- with which it was drawn
+    weight       real    not null,           -- what it counts beside other draws
     time_us      integer not null            -- when, microseconds since the Unix epoch
 ) strict, without rowid;

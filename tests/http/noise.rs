@@ -177,9 +177,9 @@ async fn operators_decide_on_what_was_drawn() {
     let right = drawn["grade"]["completion"].as_str().unwrap().contains("frac");
     let path = format!("/v1/grades/{grade}/adjudicate");
     let kept = post(&service, &path, &json!({ "pass": right, "note": "seen" })).await.json();
-    assert_eq!(kept["probability"], drawn["probability"]);
+    assert_eq!(kept["weight"], 1.0);
     let again = post(&service, &path, &json!({ "pass": right })).await.json();
-    assert_eq!(again["probability"], Value::Null, "it counts once");
+    assert_eq!(again["weight"], Value::Null, "it counts once");
     let channels = service.get("/v1/channels").await.json();
     assert_eq!(channels["channels"][0]["checked_negatives"], 1);
     let detail = service.get(&format!("/v1/grades/{grade}")).await.json();

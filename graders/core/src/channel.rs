@@ -67,8 +67,9 @@ pub struct Adjudication {
     pub graded_pass: bool,
     /// What is true.
     pub pass: bool,
-    /// Probability with which the grade was drawn for adjudication; `None` when the operator chose it, which says nothing of others.
-    pub probability: Option<f64>,
+    /// What it counts beside other adjudications, because it was drawn at random; `None` when the operator chose it, which says nothing of
+    /// others.
+    pub weight: Option<f64>,
     /// What a judge had said of it: name and verdict.
     pub judged: Option<(String, bool)>,
     /// Who adjudicated.
@@ -86,8 +87,11 @@ pub struct Draw {
     pub grade: GradeId,
     /// Its channel.
     pub channel: String,
-    /// Probability with which it was drawn, in (0, 1].
+    /// Probability with which it was drawn from the grades that fitted, in (0, 1].
     pub probability: f64,
+    /// What it counts beside other draws: 1, because each side of a channel is drawn from evenly; over those that a judge had looked at,
+    /// 1 over the probability with which that judge got it.
+    pub weight: f64,
     /// When, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
@@ -336,10 +340,10 @@ impl ChannelCounts {
     fn add_adjudication(&mut self, adjudication: &Adjudication) {
         let Adjudication { channel, version, graded_pass, pass, .. } = adjudication;
         // Whoever picks a grade picks it for a reason: it says nothing of the others.
-        let Some(probability) = adjudication.probability else { return };
+        let Some(weight) = adjudication.weight else { return };
         let place = Place::of(channel, *version, adjudication.time_us);
         let checker = Checker { judge: OPERATOR.to_owned(), sensitivity: 1.0, specificity: 1.0, passes: *graded_pass };
-        self.checked_by(place, checker).push(pass != graded_pass, probability);
+        self.checked_by(place, checker).push(pass != graded_pass, 1.0 / weight);
         if let Some((judge, judged)) = &adjudication.judged {
             let truths = self.truths.entry((channel.clone(), *version, judge.clone(), *graded_pass)).or_default();
             if *pass {

@@ -1,8 +1,10 @@
 //! From the wire's words to the engine's.
 
+use std::collections::HashMap;
+
 use assay_core::{ErrorCode, Item};
 use assay_correction::Statistic;
-use assay_engine::{Batch, BatchItem, Policies, Policy};
+use assay_engine::{Batch, BatchItem, Engine, Policy};
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
@@ -10,9 +12,9 @@ use serde_json::Value;
 use crate::error::{ApiResult, bad_policy};
 
 /// The batch of a request, its policies and statistics looked up.
-pub(crate) fn from_request(decoded: Decoded, caller: &str, policies: &Policies) -> ApiResult<(Batch, Vec<Warning>)> {
+pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> ApiResult<(Batch, Vec<Warning>)> {
     let Decoded { head, items, warnings } = decoded;
-    let mut read = Inline::new(policies);
+    let mut read = Inline::new(engine);
     let policy = read.policy("/policy", head.policy.as_ref())?.unwrap_or_default();
     let statistics = head.statistics.iter().enumerate().map(|(at, name)| statistic(at, name));
     let statistics = statistics.collect::<ApiResult<Vec<_>>>()?;
@@ -32,16 +34,19 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, policies: &Policies) 
 }
 
 /// Reads policies of one request, or of one file. Items that write the same one share it.
-pub struct Inline<'p> {
-    policies: &'p Policies,
-    read: Vec<(Value, Policy)>,
+pub struct Inline<'e> {
+    engine: &'e Engine,
+    read: HashMap<String, Policy>,
 }
 
-impl<'p> Inline<'p> {
-    /// A reader that finds names among `policies`.
+/// Most policies that one request writes out or names.
+const MAX_POLICIES: usize = 64;
+
+impl<'e> Inline<'e> {
+    /// A reader that finds names and judges in `engine`.
     #[must_use]
-    pub fn new(policies: &'p Policies) -> Self {
-        Self { policies, read: Vec::new() }
+    pub fn new(engine: &'e Engine) -> Self {
+        Self { engine, read: HashMap::new() }
     }
 
     /// The policy that `json` is: a name, or an object with its sections; `None` of nothing.
@@ -50,21 +55,27 @@ impl<'p> Inline<'p> {
     /// The [`Problem`], at `pointer` or below.
     pub fn policy(&mut self, pointer: &str, json: Option<&Value>) -> Result<Option<Policy>, Problem> {
         let Some(json) = json else { return Ok(None) };
-        if let Some((_, known)) = self.read.iter().find(|(written, _)| written == json) {
+        let written = json.to_string();
+        if let Some(known) = self.read.get(&written) {
             return Ok(Some(known.clone()));
+        }
+        if self.read.len() == MAX_POLICIES {
+            let message = format!("the request has more than {MAX_POLICIES} policies; send it in several");
+            return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message));
         }
         let policy = match json {
             Value::String(name) => self
-                .policies
+                .engine
+                .policies()
                 .named(name)
                 .map_err(|error| Problem::at(error.code(), pointer.to_owned(), error.to_string()))?,
-            Value::Object(_) => Policy::inline(json).map_err(|error| bad_policy(pointer, error))?,
+            Value::Object(_) => self.engine.inline_policy(json).map_err(|error| bad_policy(pointer, error))?,
             _ => {
                 let message = "a policy is the name of one, or an object with its sections";
                 return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message));
             }
         };
-        self.read.push((json.clone(), policy.clone()));
+        self.read.insert(written, policy.clone());
         Ok(Some(policy))
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct Grade {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Output {
     /// Print JSON instead of a table
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
@@ -103,10 +103,10 @@ pub(crate) struct Images {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Record {
     /// Ask this server; needed while a server holds the database
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     /// Read this database [default: sqlite://assay.db]
-    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    #[arg(long, value_name = "URL", conflicts_with = "server", global = true)]
     pub(crate) database: Option<String>,
 }
 
@@ -210,6 +210,12 @@ pub(crate) enum ChannelAction {
         /// Only grades that a judge has looked at
         #[arg(long)]
         judged: bool,
+        /// A verdict that is a pass
+        #[arg(long, conflicts_with = "refused")]
+        passed: bool,
+        /// A verdict that is none
+        #[arg(long)]
+        refused: bool,
     },
     /// Say whether the completion of a grade is right
     #[command(group = clap::ArgGroup::new("truth").required(true))]

@@ -114,7 +114,7 @@ fn operators_draw_and_adjudicate() {
     let kept: Value =
         serde_json::from_str(&out(folder.path(), &["channels", "adjudicate", grade, "--right", "--note", "seen"]))
             .unwrap();
-    assert!(kept["probability"].is_number() && kept["note"] == "seen");
+    assert!(kept["weight"].is_number() && kept["note"] == "seen");
     refused(folder.path(), &["channels", "adjudicate", grade], "--right");
     refused(folder.path(), &["channels", "adjudicate", "nonsense", "--right"], "not an id");
 }

@@ -47,8 +47,6 @@ impl ChannelError {
 pub struct Draws {
     /// Exact channel.
     pub channel: Option<String>,
-    /// Exact run.
-    pub run: Option<String>,
     /// Whether to draw a verdict that is a pass; by lot when `None`.
     pub passes: Option<bool>,
     /// Only grades that a judge has looked at: what operators find of them tells how good the judge is.
@@ -74,7 +72,6 @@ impl Engine {
         let store = self.kept()?;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
-            run: draws.run.clone(),
             outcome: Some("graded".to_owned()),
             ..GradeFilter::default()
         };
@@ -100,7 +97,9 @@ impl Engine {
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let probability = 1.0 / of as f64;
         let time_us = self.shared().clock.unix_us();
-        let draw = Draw { grade: grade.grade, channel: grade.channel.clone(), probability, time_us };
+        let of_judge = grade.appeal.as_ref().map_or(1.0, |appeal| 1.0 / appeal.probability);
+        let weight = if draws.judged { of_judge } else { 1.0 };
+        let draw = Draw { grade: grade.grade, channel: grade.channel.clone(), probability, weight, time_us };
         self.note(Event::Drawn(draw.clone()), "operator").await?;
         Ok(Some((grade, draw)))
     }
@@ -119,7 +118,7 @@ impl Engine {
         let store = self.kept()?;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
-        let counted = store.adjudications(id).await?.iter().any(|known| known.probability.is_some());
+        let counted = store.adjudications(id).await?.iter().any(|known| known.weight.is_some());
         let draw = store.draws(&[id]).await?.into_iter().next().filter(|_| !counted);
         let appeal = grade.appeal.as_ref();
         let shared = self.shared();
@@ -130,7 +129,7 @@ impl Engine {
             version: grade.grader_version,
             graded_pass,
             pass,
-            probability: draw.map(|draw| draw.probability),
+            weight: draw.map(|draw| draw.weight),
             judged: appeal.and_then(|appeal| Some((appeal.judge.clone(), appeal.pass?))),
             caller: caller.to_owned(),
             note,

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use assay_core::{Component, Outcome, Reward};
+use assay_correction::Rates;
+use assay_correction::channel::Report;
 use assay_correction::policy::{Composed, Part, Sample};
 
 use serde_json::value::RawValue;
@@ -11,10 +13,16 @@ use serde_json::value::RawValue;
 use crate::appeal::Judged;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
+use crate::surroundings::in_batch;
 
 /// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in one wave.
 pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
-    let mut results: Vec<ItemResult> = wave.into_iter().map(|judged| result(plan, judged)).collect();
+    let reports = {
+        let seen = wave.iter().map(|judged| (judged.done.main.item, judged.pass, judged.appeal.as_ref()));
+        in_batch(plan, seen)
+    };
+    let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
+    let mut results: Vec<ItemResult> = wave.into_iter().map(|judged| result(plan, judged, &rates)).collect();
     let place_of: std::collections::HashMap<usize, usize> =
         results.iter().enumerate().map(|(place, result)| (result.position, place)).collect();
     // Groups by policy: what a share of the batch's groups means is counted over those of one policy.
@@ -129,7 +137,7 @@ impl<'a> Facts<'a> {
 }
 
 /// The result of an item before any policy: the reward is the score.
-fn result(plan: &Arc<Plan>, judged: Judged) -> ItemResult {
+fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResult {
     let score_after_appeal = judged.score_after_appeal();
     let (score, pass) = (judged.final_score(), judged.final_pass());
     let crate::grade::ItemDone { main, checks } = judged.done;
@@ -147,7 +155,7 @@ fn result(plan: &Arc<Plan>, judged: Judged) -> ItemResult {
         grade.measures.extend(batch_item.item.meta.measures());
     }
     let channel = plan.around.channel(main.item);
-    let rates = channel.report.usable();
+    let rates = rates[plan.around.channel_of[main.item]];
     let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
     ItemResult {
         position: main.item,

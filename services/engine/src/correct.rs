@@ -7,12 +7,14 @@
 use std::sync::Arc;
 
 use assay_core::Visit;
+use assay_correction::channel::Report;
 use assay_correction::channel::report::LEAST_J;
+use assay_correction::policy::Outcome;
 use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
-use crate::surroundings::prompt_key;
+use crate::surroundings::{in_batch, prompt_key};
 
 /// Smallest group whose deviation is known well enough to divide by.
 const LEAST_GROUP_FOR_ZFIX: usize = 16;
@@ -52,7 +54,7 @@ impl Reply {
                 group: positions.first().and_then(|at| self.plan.batch.items[*at].group.clone()),
                 prompt_key: positions.first().map(|at| prompt_key(&self.plan.batch.items[*at])),
                 n: group.members.len(),
-                graded: group.members.iter().filter(|member| member.reward.is_some()).count(),
+                graded: positions.iter().filter(|at| results[**at].outcome.grade().is_some()).count(),
                 mean: mean(group.members),
                 statistics,
             })
@@ -62,8 +64,8 @@ impl Reply {
     /// The channels, in the order they first appear in the batch.
     #[must_use]
     pub fn channels(&self) -> Vec<ChannelRates> {
-        let channels = self.plan.around.channels.iter();
-        channels.map(|channel| ChannelRates { report: channel.report.clone() }).collect()
+        let reports = reports(&self.plan, &self.in_order());
+        reports.into_iter().map(|report| ChannelRates { report }).collect()
     }
 }
 
@@ -73,6 +75,8 @@ struct Groups<'a> {
     history: Vec<Option<&'a [Visit]>>,
     /// Rates of each group's channel; `None` where its members come from several, or the channel is not to be corrected.
     rates: Vec<Option<Rates>>,
+    /// Rates of each channel, in the order of the surroundings.
+    of_channels: Vec<Option<Rates>>,
 }
 
 impl<'a> Groups<'a> {
@@ -83,13 +87,14 @@ impl<'a> Groups<'a> {
             let (history, first) = (plan.around.history.as_ref()?, of.first()?);
             Some(history.get(&prompt_key(&plan.batch.items[*first])).map_or(&[][..], Vec::as_slice))
         });
+        let of_channels: Vec<Option<Rates>> = reports(plan, results).iter().map(Report::usable).collect();
         let rates = positions.iter().map(|of| {
-            let mut channels = of.iter().map(|at| plan.around.channel(*at));
+            let mut channels = of.iter().map(|at| plan.around.channel_of[*at]);
             let first = channels.next()?;
-            let alone = channels.all(|channel| Arc::ptr_eq(&channel.name, &first.name));
-            first.report.usable().filter(|_| alone)
+            of_channels[first].filter(|_| channels.all(|channel| channel == first))
         });
-        Self { members: members.collect(), history: history.collect(), rates: rates.collect() }
+        let (members, rates) = (members.collect(), rates.collect());
+        Self { members, history: history.collect(), rates, of_channels }
     }
 
     fn known(&self) -> Vec<Group<'_>> {
@@ -97,10 +102,26 @@ impl<'a> Groups<'a> {
         parts.map(|((members, rates), history)| Group { members, rates: *rates, history: *history }).collect()
     }
 
+    /// The rule without a wish: the group's mean within one channel; over several whose J is clear of [`LEAST_J`], each over its J.
+    fn automatic(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
+        let mut graded: Vec<usize> = Vec::new();
+        for result in results.iter().filter(|result| result.reward.is_some()) {
+            let channel = plan.around.channel_of[result.position];
+            if !graded.contains(&channel) {
+                graded.push(channel);
+            }
+        }
+        if graded.len() > 1 && graded.iter().all(|channel| self.of_channels[*channel].is_some()) {
+            Rule::MeanOverJ
+        } else {
+            Rule::Plain(Estimator::Mean)
+        }
+    }
+
     /// Coefficient of each item and the rule that made it, by position.
     fn coefficients(&self, plan: &Plan, results: &[&ItemResult]) -> Vec<(usize, Option<f64>, &'static str)> {
         let known = self.known();
-        let auto = automatic(plan, results);
+        let auto = self.automatic(plan, results);
         // Estimators that look at the whole batch look at the groups of one rule.
         let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
         for (place, (group, positions)) in known.iter().zip(&plan.around.groups).enumerate() {
@@ -109,6 +130,7 @@ impl<'a> Groups<'a> {
                 Some(estimator) => possible(estimator, group),
                 None => auto,
             };
+            let rule = if corrected_already(plan, positions) { rule.without_j() } else { rule };
             match by_rule.iter_mut().find(|(known, _)| *known == rule) {
                 Some((_, places)) => places.push(place),
                 None => by_rule.push((rule, vec![place])),
@@ -120,7 +142,8 @@ impl<'a> Groups<'a> {
             let numbers = advantages(rule.estimator(), &groups);
             for (place, numbers) in places.into_iter().zip(numbers) {
                 for (at, number) in plan.around.groups[place].iter().zip(numbers) {
-                    let gain = rule.gain(plan, *at);
+                    let rates = self.of_channels[plan.around.channel_of[*at]];
+                    let gain = rule.gain(rates);
                     let scaled = number.map(|number| number * gain).filter(|number| number.is_finite());
                     made.push((*at, scaled, rule.name()));
                 }
@@ -154,30 +177,30 @@ impl Rule {
         }
     }
 
-    fn gain(self, plan: &Plan, at: usize) -> f64 {
-        let rates = || plan.around.channel(at).report.usable();
+    fn gain(self, rates: Option<Rates>) -> f64 {
         match self {
-            Self::MeanOverJ => rates().map_or(1.0, |rates| 1.0 / rates.j().max(LEAST_J)),
+            Self::MeanOverJ => rates.map_or(1.0, |rates| 1.0 / rates.j().max(LEAST_J)),
             Self::Plain(_) => 1.0,
+        }
+    }
+
+    /// The same for rewards that are divided by J already.
+    fn without_j(self) -> Self {
+        match self {
+            Self::MeanOverJ | Self::Plain(Estimator::Gain | Estimator::Zfix) => Self::Plain(Estimator::Mean),
+            other @ Self::Plain(_) => other,
         }
     }
 }
 
-/// The rule without a wish: the group's mean within one channel; over several whose J is clear of [`LEAST_J`], each over its J.
-fn automatic(plan: &Plan, results: &[&ItemResult]) -> Rule {
-    let mut graded: Vec<&crate::surroundings::Channel> = Vec::new();
-    for result in results.iter().filter(|result| result.reward.is_some()) {
-        let channel = plan.around.channel(result.position);
-        if graded.iter().all(|known| !Arc::ptr_eq(&known.name, &channel.name)) {
-            graded.push(channel);
-        }
-    }
-    let several = graded.len() > 1;
-    if several && graded.iter().all(|channel| channel.report.usable().is_some()) {
-        Rule::MeanOverJ
-    } else {
-        Rule::Plain(Estimator::Mean)
-    }
+/// The channels as they are in these results.
+fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
+    in_batch(plan, results.iter().map(|result| (result.position, result.pass, result.appeal.as_ref())))
+}
+
+/// Whether the group's rewards are made of corrected outcomes.
+fn corrected_already(plan: &Plan, positions: &[usize]) -> bool {
+    positions.first().is_some_and(|at| plan.policy(*at).rules().outcome == Some(Outcome::Backward))
 }
 
 /// The estimator that was asked for, or what stands in for it where it cannot be had: the noise-fixed z-score needs a group large

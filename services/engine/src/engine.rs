@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_core::record::{Claim, SealedReply};
 use assay_core::store::Store;
 use assay_core::{BatchId, GraderTable, TaskError};
+use assay_correction::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
@@ -16,7 +17,7 @@ use crate::correct::correct;
 use crate::grade::grade;
 use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan};
-use crate::policy::Policies;
+use crate::policy::{Policies, Policy};
 use crate::record;
 use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
@@ -206,6 +207,16 @@ impl Engine {
     #[must_use]
     pub fn graders(&self) -> &GraderTable {
         &self.inner.graders
+    }
+
+    /// A policy that a request writes out, its judges found among the graders.
+    ///
+    /// # Errors
+    /// [`PolicyError`], which names the field.
+    pub fn inline_policy(&self, json: &serde_json::Value) -> Result<Policy, PolicyError> {
+        let policy = Policy::inline(json)?;
+        policy.check_judges(&self.inner.graders)?;
+        Ok(policy)
     }
 
     /// The policies.

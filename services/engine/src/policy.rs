@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assay_core::{ErrorCode, Hash};
+use assay_core::{ErrorCode, GraderTable, Hash};
 use assay_correction::policy::{Policy as Rules, PolicyError};
 use serde_json::Value;
 
@@ -46,6 +46,24 @@ impl Policy {
     /// [`PolicyError`], which names the field.
     pub fn inline(json: &Value) -> Result<Self, PolicyError> {
         Self::read(INLINE, json)
+    }
+
+    /// Whether every judge is one of these graders.
+    ///
+    /// # Errors
+    /// [`PolicyError`] at the `type` of the first that is not.
+    pub fn check_judges(&self, graders: &GraderTable) -> Result<(), PolicyError> {
+        for (at, rule) in self.rules().appeals.iter().enumerate() {
+            let name = rule.judge.get("type").and_then(Value::as_str).unwrap_or_default();
+            if graders.by_name(name).is_none() {
+                let known: Vec<String> = graders.iter().map(|grader| format!("`{}`", grader.spec().name)).collect();
+                return Err(PolicyError {
+                    pointer: format!("/appeals/{at}/judge/type"),
+                    message: format!("no grader is named `{name}`; this node has {}", known.join(", ")),
+                });
+            }
+        }
+        Ok(())
     }
 
     fn read(name: &str, json: &Value) -> Result<Self, PolicyError> {

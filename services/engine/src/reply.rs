@@ -107,7 +107,7 @@ pub struct GroupResult {
 /// What is known of a channel's noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelRates {
-    /// What was known when the batch came in.
+    /// What was known when the batch came in, with the verdicts that judges decided in it.
     pub report: Report,
 }
 

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use assay_core::channel::Appeal;
 use assay_core::{ErrorCode, Hash, Visit};
 use assay_correction::channel::Report;
-use assay_correction::{Estimator, Statistic};
+use assay_correction::channel::report::Bound;
+use assay_correction::{Estimator, Rates, Statistic};
 
 use crate::plan::Plan;
 use crate::policy::Policy;
@@ -18,7 +20,7 @@ pub(crate) struct Surroundings {
     /// Distinct channels, in the order they first appear.
     pub(crate) channels: Vec<Channel>,
     /// Place of each item's channel in the list.
-    channel_of: Vec<usize>,
+    pub(crate) channel_of: Vec<usize>,
     /// Members of each group, in the order the groups first appear; an item without a group is a group of one.
     pub(crate) groups: Vec<Vec<usize>>,
     /// Earlier visits by the name of the prompt; `None` when nothing of this batch looks at them.
@@ -45,23 +47,19 @@ impl Surroundings {
         let ledger = inner.known.current(inner.store.as_ref(), plan.admitted).await;
         let mut around = Self { groups: groups_of(batch), ..Self::default() };
         let mut places: HashMap<String, usize> = HashMap::new();
+        let policies = policies(batch);
+        let stated: Vec<&Policy> = policies.iter().copied().filter(|policy| !policy.rules().rates.is_empty()).collect();
         for (at, item) in batch.items.iter().enumerate() {
             let spec = plan.spec(at);
             let name = format!("{}/{}", spec.name, item.channel.as_deref().unwrap_or("default"));
             let place = *places.entry(name).or_insert_with_key(|name| {
-                let declared = batch.policy_of(item).rules().rates.get(name).copied();
+                // Checked before: whoever states rates of a channel states the same.
+                let declared = stated.iter().find_map(|policy| policy.rules().rates.get(name)).copied();
                 let report = ledger.of(name, spec.version, declared);
                 around.channels.push(Channel { name: name.as_str().into(), report });
                 around.channels.len() - 1
             });
             around.channel_of.push(place);
-        }
-        let mut policies: Vec<&Policy> = Vec::new();
-        for item in &batch.items {
-            let policy = batch.policy_of(item);
-            if policies.iter().all(|known| !known.is(policy)) {
-                policies.push(policy);
-            }
         }
         around.appeals = policies.iter().any(|policy| !policy.rules().appeals.is_empty());
         around.whole_groups = policies.iter().any(|policy| !policy.rules().is_plain());
@@ -79,8 +77,74 @@ impl Surroundings {
     }
 }
 
-/// Refuses groups whose members ask for different policies: a group has one baseline.
+/// The channels as they are in these results of the batch: a judge that decides some of the verdicts makes another channel of them. In
+/// the order of [`Surroundings::channels`].
+pub(crate) fn in_batch<'r>(
+    plan: &'r Plan,
+    seen: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
+) -> Vec<Report> {
+    #[derive(Clone, Copy, Default)]
+    struct Side<'r> {
+        verdicts: u32,
+        decided: u32,
+        judge: Option<(&'r str, f64, f64)>,
+    }
+    let mut sides = vec![[Side::default(); 2]; plan.around.channels.len()];
+    for (position, pass, appeal) in seen {
+        let Some(pass) = pass else { continue };
+        let side = &mut sides[plan.around.channel_of[position]][usize::from(pass)];
+        side.verdicts += 1;
+        if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
+            side.decided += 1;
+            side.judge = Some((appeal.judge.as_str(), appeal.sensitivity, appeal.specificity));
+        }
+    }
+    let reports = plan.around.channels.iter().zip(sides).map(|(channel, sides)| {
+        let [negatives, positives] = sides.map(|side| f64::from(side.decided) / f64::from(side.verdicts.max(1)));
+        channel.report.clone().in_batch([
+            Bound { passes: false, share: negatives, judge: sides[0].judge },
+            Bound { passes: true, share: positives, judge: sides[1].judge },
+        ])
+    });
+    reports.collect()
+}
+
+/// Policies that some item of the batch has, in the order they first appear.
+fn policies(batch: &Batch) -> Vec<&Policy> {
+    let mut policies: Vec<&Policy> = Vec::new();
+    for item in &batch.items {
+        let policy = batch.policy_of(item);
+        if policies.last().is_none_or(|last| !last.is(policy)) && policies.iter().all(|known| !known.is(policy)) {
+            policies.push(policy);
+        }
+    }
+    policies
+}
+
+/// Refuses groups whose members ask for different policies, because a group has one baseline, and policies that state different rates
+/// of one channel, because a channel has one pair of them.
 pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
+    check_groups(batch)?;
+    let mut stated: HashMap<&str, (Rates, &Policy)> = HashMap::new();
+    for policy in policies(batch) {
+        for (channel, rates) in &policy.rules().rates {
+            let (known, first) = *stated.entry(channel).or_insert((*rates, policy));
+            if known != *rates {
+                let (first, other) = (first.name(), policy.name());
+                return Err(EngineError::Policy {
+                    code: ErrorCode::InvalidPolicy,
+                    pointer: "/items".to_owned(),
+                    message: format!(
+                        "the policies `{first}` and `{other}` state different rates of `{channel}`; send them in two requests"
+                    ),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_groups(batch: &Batch) -> Result<(), EngineError> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (at, item) in batch.items.iter().enumerate() {
         let Some(group) = item.group.as_deref() else { continue };

@@ -393,6 +393,7 @@ fn setting_of(name: &str) -> Result<(String, String), ConfigError> {
 fn value_of(text: &str) -> Value {
     text.parse::<i64>()
         .map(Value::Integer)
+        .or_else(|_| text.parse().map(Value::Float))
         .or_else(|_| text.parse().map(Value::Boolean))
         .unwrap_or_else(|_| Value::String(text.to_owned()))
 }
@@ -435,6 +436,13 @@ fn parse(table: &Table) -> Result<Config, String> {
     for (key, value) in [("prior_checks", channels.prior_checks), ("refresh_seconds", channels.refresh_seconds)] {
         if !(0.0..=1e9).contains(&value) {
             return Err(format!("`channels.{key}` is from 0 to 1e9: {value}"));
+        }
+    }
+    for (channel, rates) in &channels.rates {
+        if channel.split_once('/').is_none() || rates.j() <= 0.0 {
+            return Err(format!(
+                "`channels.rates.{channel}`: a channel is a grader and a task family, as `math/default`, and its rates are below 1 together"
+            ));
         }
     }
     config.policies().map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;

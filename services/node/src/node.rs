@@ -87,6 +87,10 @@ impl Node {
             waiting: defaults.waiting,
         };
         let policies = config.policies().map_err(|(name, error)| NodeError::Policy { name, error })?;
+        for policy in policies.iter() {
+            let refuse = |error| NodeError::Policy { name: policy.name().to_owned(), error };
+            policy.check_judges(&graders).map_err(refuse)?;
+        }
         let channels = config.channels.settings();
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;

@@ -283,8 +283,8 @@ pub struct AdjudicationBody {
     pub graded_pass: bool,
     /// What is true.
     pub pass: bool,
-    /// Probability with which the grade was drawn; null when the operator chose it, and then it counts for no rate.
-    pub probability: Option<f64>,
+    /// What it counts beside others for the rates of the channel; null when the operator chose the grade, and then it counts for none.
+    pub weight: Option<f64>,
     /// Who adjudicated.
     pub caller: String,
     /// Why.
@@ -300,7 +300,7 @@ impl From<Adjudication> for AdjudicationBody {
             channel: known.channel,
             graded_pass: known.graded_pass,
             pass: known.pass,
-            probability: known.probability,
+            weight: known.weight,
             caller: known.caller,
             note: known.note,
             time_us: known.time_us,

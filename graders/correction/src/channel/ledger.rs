@@ -125,7 +125,7 @@ fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
 mod tests {
     use assay_core::channel::{Checked, Checker, Graded};
 
-    use super::super::report::{Source, Uncorrected};
+    use super::super::report::{Bound, Source, Uncorrected};
     use super::*;
 
     fn place(channel: &str) -> Place {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_channel_nobody_checked_is_not_corrected() {
         let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default()).of("math/a", 1, None);
-        assert!(matches!(report.uncorrected, Some(Uncorrected::Unknown { missing: "`rho0` and `rho1`", .. })));
+        assert!(matches!(report.uncorrected, Some(Uncorrected::Unknown { missing: "`rho0` and `rho1` are", .. })));
         assert_eq!((report.usable(), report.j), (None, None));
     }
 
@@ -247,6 +247,20 @@ mod tests {
         // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not refused by an audit, or passed on appeal.
         assert!((after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9);
         assert!((after.rho1 - (rho1 * (1.0 - 0.5 * 0.9) + (1.0 - rho1) * 0.5 * 0.1)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_batch_without_judges_has_the_rates_of_the_grader_alone() {
+        let mut all = counts("math/a", (3_000, 300), (400, 20));
+        all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
+        let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
+        let none = Bound::default();
+        let alone = report.clone().in_batch([none, Bound { passes: true, ..none }]);
+        assert_eq!((alone.after, alone.usable().map(|rates| rates.rho1)), (None, report.rho1.map(|rate| rate.shrunk)));
+        // A judge with sensitivity 0.9 on all negatives: a tenth of the false negatives is left.
+        let all = Bound { share: 1.0, judge: Some(("judge@1", 0.9, 1.0)), ..none };
+        let decided = report.clone().in_batch([all, Bound { passes: true, ..none }]);
+        assert!((decided.usable().unwrap().rho1 - 0.1 * report.rho1.unwrap().shrunk).abs() < 1e-9);
     }
 
     #[test]

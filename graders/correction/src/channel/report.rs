@@ -6,7 +6,7 @@ use assay_core::channel::Truths;
 use serde::Serialize;
 
 use crate::Rates;
-use crate::interval::Estimate;
+use crate::interval::{Estimate, Interval};
 
 use super::checks::{Judge, precision_of_overturned_negative, precision_of_overturned_positive};
 use super::drift::Drift;
@@ -56,9 +56,9 @@ pub struct After {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Uncorrected {
     /// A rate is not known.
-    #[error("{missing} is not known: {remedy}")]
+    #[error("{missing} not known: {remedy}")]
     Unknown {
-        /// `rho0`, `rho1` or both.
+        /// `rho0`, `rho1` or both, and the verb.
         missing: &'static str,
         /// What would tell.
         remedy: &'static str,
@@ -127,6 +127,41 @@ pub struct Counts {
     pub overturned_positives: u64,
 }
 
+/// How many verdicts of one side a judge decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bound<'a> {
+    /// Whether the verdicts are passes.
+    pub passes: bool,
+    /// Share of them, in \[0, 1\].
+    pub share: f64,
+    /// The judge: name, sensitivity and specificity as the policy says them.
+    pub judge: Option<(&'a str, f64, f64)>,
+}
+
+impl After {
+    /// The channel after a share of its negatives, and one of its positives, was decided by judges; `None` when nothing was.
+    pub(super) fn of(rho0: Rate, rho1: Rate, appeals: (f64, Judge), audits: (f64, Judge)) -> Option<Self> {
+        if appeals.0 + audits.0 <= 0.0 {
+            return None;
+        }
+        let map = |rho0: f64, rho1: f64| {
+            let before = Rates::new(rho0, rho1).unwrap_or(Rates::CLEAN);
+            let value = |judge: &Judge| (judge.sensitivity.value, judge.specificity.value);
+            let ((s, c), (audit_s, audit_c)) = (value(&appeals.1), value(&audits.1));
+            let appealed = before.after_appeals(appeals.0, s, c);
+            let audited = before.after_audits(audits.0, audit_s, audit_c);
+            // No verdict is both: one that an appeal overturned is not audited, so the changes add.
+            Rates {
+                rho0: (appealed.rho0 + audited.rho0 - before.rho0).clamp(0.0, 1.0),
+                rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
+            }
+        };
+        let range = Interval { low: -1.0, high: 1.0 };
+        let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
+        Some(Self { rates: map(rho0.shrunk, rho1.shrunk), j })
+    }
+}
+
 impl Report {
     /// Rates that corrections of this channel use: those after appeals where there are any. `None` when it is not to be corrected.
     #[must_use]
@@ -152,12 +187,27 @@ impl Report {
         self.after.map_or(self.j, |after| Some(after.j))
     }
 
+    /// The channel as it is in one batch, where judges have the last word on these shares of its verdicts: negatives, then positives.
+    /// What was decided in other batches says nothing of it.
+    #[must_use]
+    pub fn in_batch(mut self, bound: [Bound<'_>; 2]) -> Self {
+        let [appeals, audits] = bound.map(|bound| {
+            let judge = bound
+                .judge
+                .map(|(name, sensitivity, specificity)| self.judge(name, sensitivity, specificity, bound.passes));
+            (bound.share, judge.unwrap_or(Judge::PERFECT))
+        });
+        self.after = self.rho0.zip(self.rho1).and_then(|(rho0, rho1)| After::of(rho0, rho1, appeals, audits));
+        self.uncorrected = self.refuse();
+        self
+    }
+
     /// Whether correction is refused, and why: the rates are not known, or the interval of J is not clear of 0.
     pub(super) fn refuse(&self) -> Option<Uncorrected> {
         let missing = match (self.rho0, self.rho1) {
-            (None, None) => Some(("`rho0` and `rho1`", "appeal negatives and audit positives, or declare rates")),
-            (None, Some(_)) => Some(("`rho0`", "audit positives, or declare rates")),
-            (Some(_), None) => Some(("`rho1`", "appeal negatives, or declare rates")),
+            (None, None) => Some(("`rho0` and `rho1` are", "appeal negatives and audit positives, or declare rates")),
+            (None, Some(_)) => Some(("`rho0` is", "audit positives, or declare rates")),
+            (Some(_), None) => Some(("`rho1` is", "appeal negatives, or declare rates")),
             (Some(_), Some(_)) => None,
         };
         if let Some((missing, remedy)) = missing {

@@ -196,29 +196,11 @@ impl Half {
 
     /// The channel after the judges that have the last word.
     fn after(&self, rho0: Option<Rate>, rho1: Option<Rate>) -> Option<After> {
-        let (rho0, rho1) = (rho0?, rho1?);
         let bound =
             [(self.window.bound[0], self.window.negatives.sum), (self.window.bound[1], self.window.positives.sum)];
         let [negatives, positives] = bound.map(|(bound, all)| if all > 0.0 { (bound / all).min(1.0) } else { 0.0 });
-        if negatives + positives <= 0.0 {
-            return None;
-        }
         let [appeals, audits] = [false, true].map(|passes| self.usual_judge(passes));
-        let map = |rho0: f64, rho1: f64| {
-            let before = Rates::new(rho0, rho1).unwrap_or(Rates::CLEAN);
-            let value = |judge: &Judge| (judge.sensitivity.value, judge.specificity.value);
-            let ((s, c), (audit_s, audit_c)) = (value(&appeals), value(&audits));
-            let appealed = before.after_appeals(negatives, s, c);
-            let audited = before.after_audits(positives, audit_s, audit_c);
-            // No verdict is both: one that an appeal overturned is not audited, so the changes add.
-            Rates {
-                rho0: (appealed.rho0 + audited.rho0 - before.rho0).clamp(0.0, 1.0),
-                rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
-            }
-        };
-        let range = Interval { low: -1.0, high: 1.0 };
-        let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
-        Some(After { rates: map(rho0.shrunk, rho1.shrunk), j })
+        After::of(rho0?, rho1?, (negatives, appeals), (positives, audits))
     }
 
     /// The judge, other than operators, with most checks of a side.

@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 
 use super::Section;
 use super::explain::Line;
-use super::read::{Checked, PolicyError};
+use super::read::{Checked, MAX_LIST, PolicyError};
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 
 impl Section for Vec<Appeals> {
     fn check(&self) -> Checked {
+        if self.len() > MAX_LIST {
+            return Err(PolicyError::at(
+                "",
+                format!("there are {} rules, more than {MAX_LIST}; join some", self.len()),
+            ));
+        }
         for (at, rule) in self.iter().enumerate() {
             rule.check().map_err(|(pointer, message)| PolicyError { pointer: format!("/{at}{pointer}"), message })?;
         }
@@ -38,6 +44,9 @@ impl Section for Vec<Appeals> {
 
 impl Section for BTreeMap<String, Rates> {
     fn check(&self) -> Checked {
+        if self.len() > MAX_LIST {
+            return Err(PolicyError::at("", format!("there are {} channels, more than {MAX_LIST}", self.len())));
+        }
         for (channel, rates) in self {
             let message = if channel.split_once('/').is_none() {
                 "a channel is a grader and a task family, as `math/default`"

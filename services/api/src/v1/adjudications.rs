@@ -21,8 +21,6 @@ use crate::error::{ApiError, ApiResult};
 pub(crate) struct NextQuery {
     /// Exact channel, as in `math/default`.
     channel: Option<String>,
-    /// Exact name of the run.
-    run: Option<String>,
     /// Whether to draw a verdict that is a pass; by lot when absent.
     passes: Option<bool>,
     /// Only grades that a judge has looked at.
@@ -40,9 +38,9 @@ pub(crate) async fn next(
     State(api): State<Api>,
     query: Result<Query<NextQuery>, QueryRejection>,
 ) -> ApiResult<Json<DrawnBody>> {
-    let Query(NextQuery { channel, run, passes, judged }) =
+    let Query(NextQuery { channel, passes, judged }) =
         query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let draws = Draws { channel, run, passes, judged: judged.unwrap_or(false) };
+    let draws = Draws { channel, passes, judged: judged.unwrap_or(false) };
     let Some((grade, draw)) = api.engine().draw(&draws).await? else {
         return Ok(Json(DrawnBody { grade: None, probability: None }));
     };

@@ -64,7 +64,7 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
     let ReadBody { bytes, permit } = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
     let request = Hash::of_parts(&[&bytes, if streamed { NDJSON.as_bytes() } else { JSON.as_bytes() }]);
     let decoded = decode(bytes, DecodeLimits { items: api.limits().batch_items }).await?;
-    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine().policies())?;
+    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine())?;
     let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.map(|key| Keyed {
         key: RequestKey { caller: LOCAL_CALLER.into(), key },

@@ -1,6 +1,5 @@
 //! `/v1/policies`: what rewards are made of.
 
-use assay_engine::Policy;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 use axum::Json;
 use axum::body::Body;
@@ -49,6 +48,6 @@ pub(crate) async fn get(
     ))]
 pub(crate) async fn check(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
     let json: Value = body::json(&api, &headers, body).await?;
-    let policy = Policy::inline(&json).map_err(|error| bad_policy("", error))?;
+    let policy = api.engine().inline_policy(&json).map_err(|error| bad_policy("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

@@ -9,22 +9,25 @@ use anyhow::Context;
 use assay_api::render;
 use assay_correction::channel::Comparison;
 use assay_engine::Draws;
+use assay_node::Config;
 use assay_wire::channels::{
     AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody, EstimateBody, RateBody,
 };
 use assay_wire::grades::GradeBody;
 use serde::Serialize;
 
-use super::block_on;
 use super::record::{Source, open};
+use super::{block_on, configuration};
 use crate::arguments::{ChannelAction, Channels};
 use crate::exit::Ended;
 use crate::table;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
+    // What is graded to calibrate counts for no rate of what is trained on: it is graded here, without a record.
+    let apart = configuration(file, vec![("store", "database", String::new().into())])?;
     block_on(async {
         let source = open(file, &arguments.record).await?;
-        let done = act(&source, arguments).await;
+        let done = act(&source, arguments, apart).await;
         if let Source::Node(node) = source {
             node.stop().await;
         }
@@ -33,7 +36,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<E
     Ok(Ended::Done)
 }
 
-async fn act(source: &Source, arguments: &Channels) -> anyhow::Result<()> {
+async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Result<()> {
     let json = arguments.output.json;
     match arguments.action.as_ref().unwrap_or(&ChannelAction::List) {
         ChannelAction::List => {
@@ -49,8 +52,11 @@ async fn act(source: &Source, arguments: &Channels) -> anyhow::Result<()> {
             let body = compare(source, one, other).await?;
             if json { print(&body) } else { differences(&body) }
         }
-        ChannelAction::Calibrate { file, dry_run } => calibrate::run(source, file, *dry_run, json).await,
-        ChannelAction::Draw { channel, judged } => draw(source, channel.as_ref(), *judged).await,
+        ChannelAction::Calibrate { file, dry_run } => calibrate::run(source, apart, file, *dry_run, json).await,
+        ChannelAction::Draw { channel, judged, passed, refused } => {
+            let passes = passed.then_some(true).or(refused.then_some(false));
+            draw(source, Draws { channel: channel.clone(), judged: *judged, passes }).await
+        }
         ChannelAction::Adjudicate { grade, right, note, .. } => {
             let word = AdjudicateRequest { pass: *right, note: note.clone() };
             adjudicate(source, grade, &word).await
@@ -193,11 +199,12 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
     Ok(table::write(&mut std::io::stdout().lock(), ["", &one, &other, "DIFFERENCE", ""], &rows)?)
 }
 
-async fn draw(source: &Source, channel: Option<&String>, judged: bool) -> anyhow::Result<()> {
+async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
     match source {
         Source::Server(client) => {
-            let mut query: Vec<(&str, String)> = channel.iter().map(|name| ("channel", (*name).clone())).collect();
-            if judged {
+            let mut query: Vec<(&str, String)> = draws.channel.into_iter().map(|name| ("channel", name)).collect();
+            query.extend(draws.passes.map(|passes| ("passes", passes.to_string())));
+            if draws.judged {
                 query.push(("judged", "true".to_owned()));
             }
             let DrawnBody { grade, .. } = client.draw(&query).await?;
@@ -205,7 +212,6 @@ async fn draw(source: &Source, channel: Option<&String>, judged: bool) -> anyhow
             print(&grade)
         }
         Source::Node(node) => {
-            let draws = Draws { channel: channel.cloned(), judged, ..Draws::default() };
             let drawn = node.engine().draw(&draws).await?;
             let (grade, _) = drawn.context("no grade fits that was not drawn before")?;
             print(&GradeBody::from(&grade))
@@ -220,7 +226,7 @@ async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> a
             node.engine().adjudicate(grade.parse()?, word.pass, word.note.clone(), "local").await?.into()
         }
     };
-    if body.probability.is_none() {
+    if body.weight.is_none() {
         let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
         writeln!(std::io::stderr(), "{note}")?;
     }

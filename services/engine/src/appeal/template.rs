@@ -7,16 +7,31 @@ use std::sync::LazyLock;
 
 use assay_core::{Completion, Evidence, Task};
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, Value as Filled};
+use minijinja::{Environment, UndefinedBehavior, Value as Filled, filters};
 use serde_json::Value;
 
 use crate::BatchItem;
 
-/// Steps of one template: a loop over a long task ends, a loop without end does too.
+/// Steps of one template.
 const FUEL: u64 = 100_000;
 
+/// Longest template, in bytes.
+const LONGEST: usize = 4_096;
+
+/// Most bytes that a template could make of an item's facts: each mention may copy the largest of them.
+const LARGEST: usize = 64 << 20;
+
+/// Expressions with a few filters and nothing that makes much of little: no loops, no variables, no multiplication of texts.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
+    let mut environment = Environment::empty();
+    environment.add_filter("default", filters::default);
+    environment.add_filter("first", filters::first);
+    environment.add_filter("last", filters::last);
+    environment.add_filter("length", filters::length);
+    environment.add_filter("lower", filters::lower);
+    environment.add_filter("tojson", filters::tojson);
+    environment.add_filter("trim", filters::trim);
+    environment.add_filter("upper", filters::upper);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
     environment
@@ -30,6 +45,20 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// What a template could make of the facts has a bound: as many copies as it has mentions.
+    fn refuse_too_large(&self, template: &Value) -> Result<(), String> {
+        let item = &self.item.item;
+        let prompt = item.prompt.as_ref().map_or(0, Completion::bytes);
+        let largest = item.completion.bytes().max(prompt).max(self.item.task.body.get().len());
+        let mentions = mentions(template);
+        if largest.saturating_mul(mentions) > LARGEST {
+            return Err(format!(
+                "the judge's task cannot be made: {mentions} mentions of {largest} bytes are too much"
+            ));
+        }
+        Ok(())
+    }
+
     fn values(&self) -> Filled {
         let item = &self.item.item;
         let task: Value = serde_json::from_str(self.item.task.body.get()).unwrap_or_default();
@@ -44,11 +73,25 @@ impl Facts<'_> {
     }
 }
 
+/// How many names the templates could mention: as many as words begin in their expressions.
+fn mentions(template: &Value) -> usize {
+    match template {
+        Value::String(text) if text.contains("{{") => text
+            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .filter(|word| !word.is_empty())
+            .count(),
+        Value::Array(list) => list.iter().map(mentions).sum(),
+        Value::Object(members) => members.values().map(mentions).sum(),
+        _ => 0,
+    }
+}
+
 /// The task that `template` makes of an item.
 ///
 /// # Errors
 /// What is missing or wrong, in a sentence.
 pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String> {
+    facts.refuse_too_large(template)?;
     let values = facts.values();
     let mut filled = template.clone();
     fill(&mut filled, "", &mut |text| render_text(text, &values))
@@ -63,6 +106,12 @@ pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String
 pub(crate) fn check(template: &Value) -> Result<(), (String, String)> {
     let mut read = template.clone();
     fill(&mut read, "", &mut |text| {
+        if text.len() > LONGEST {
+            return Err(format!("the template is longer than {LONGEST} bytes"));
+        }
+        if text.contains("{%") || (text.contains("{{") && text.contains('*')) {
+            return Err("a template has expressions in `{{ }}`, without statements and without `*`".to_owned());
+        }
         match expression(text) {
             Some(expression) => ENVIRONMENT.compile_expression(expression).map(drop),
             None => ENVIRONMENT.template_from_str(text).map(drop),
@@ -97,7 +146,7 @@ fn fill(
 
 fn render_text(text: &str, values: &Filled) -> Result<Value, String> {
     let told = |error: minijinja::Error| format!("{error:#}");
-    if !text.contains("{{") && !text.contains("{%") {
+    if !text.contains("{{") {
         return Ok(Value::from(text));
     }
     if let Some(expression) = expression(text) {
@@ -169,15 +218,29 @@ mod tests {
     }
 
     #[test]
-    fn a_template_without_end_ends() {
-        let text = "{% for a in range(10000) %}{% for b in range(10000) %}x{% endfor %}{% endfor %}";
-        assert!(rendered(&json!({ "type": "math", "answer": text })).is_err());
+    fn nothing_makes_much_of_little() {
+        for text in [
+            "{% for a in [1, 2] %}x{% endfor %}",
+            "{% set x = completion %}{{ x ~ x }}",
+            "{{ 'x' * 1000000 }}",
+            "{{ range(1000) }}",
+            "{{ [1, 2] | join(completion) }}",
+            &format!("{{{{ '{}' }}}}", "x".repeat(5_000)),
+        ] {
+            let template = json!({ "type": "math", "answer": text });
+            assert!(check(&template).is_err() || rendered(&template).is_err(), "{text}");
+        }
+        let long = BatchItem::new(Item::text(&"x".repeat(1 << 20)), item().task);
+        let facts = Facts { item: &long, channel: "math/a", evidence: &Evidence::new() };
+        let text = format!("{{{{ {} }}}}", ["completion"; 100].join(" ~ "));
+        let error = render(&json!({ "type": "math", "answer": text }), &facts).unwrap_err();
+        assert!(error.contains("100 mentions"), "{error}");
     }
 
     #[test]
     fn a_slip_in_a_template_is_found_before_it_is_used() {
         assert_eq!(check(&json!({ "type": "math", "answer": "{{ task.answer }}" })), Ok(()));
-        let (pointer, message) = check(&json!({ "type": "math", "a": ["ok", "{% if %}"] })).unwrap_err();
+        let (pointer, message) = check(&json!({ "type": "math", "a": ["ok", "{{ if }}"] })).unwrap_err();
         assert!(pointer == "/a/1" && message.starts_with("the template cannot be read"), "{pointer} {message}");
     }
 }

@@ -129,9 +129,10 @@ async fn a_budget_ends_appeals_and_tells_the_probability_that_is_left() {
 async fn a_judge_that_cannot_grade_changes_nothing_and_counts_for_nothing() {
     let house = house();
     let broken = json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
-    let unknown = json!({ "judge": { "type": "nobody", "answer": "1" }, "overturn": true });
+    let unknown = json!({ "appeals": [{ "judge": { "type": "nobody", "answer": "1" }, "negatives": 1 }] });
+    assert_eq!(house.engine.inline_policy(&unknown).unwrap_err().pointer, "/appeals/0/judge/type");
     let failing = json!({ "judge": { "type": "waiting", "answer": "panic" }, "overturn": true });
-    for (judge, why) in [(broken, "`/answer`"), (unknown, "no grader is named"), (failing, "panicked")] {
+    for (judge, why) in [(broken, "`/answer`"), (failing, "panicked")] {
         let reply = graded(&house, appeals(&judge), answers(0, 1, 0)).await;
         let result = reply.results().next().unwrap();
         let appeal = result.appeal.as_ref().unwrap();

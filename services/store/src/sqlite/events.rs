@@ -10,9 +10,10 @@ use super::rows::id_bytes;
 use crate::database::DatabaseError;
 
 const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, version, graded_pass, pass, \
-     probability, judge, judged_pass, caller, note, time_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     weight, judge, judged_pass, caller, note, time_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-const INSERT_DRAW: &str = "insert or ignore into draws (grade, channel, probability, time_us) values (?, ?, ?, ?)";
+const INSERT_DRAW: &str =
+    "insert or ignore into draws (grade, channel, probability, weight, time_us) values (?, ?, ?, ?, ?)";
 
 /// Writes the events and adds those that are new to `counts`.
 pub(super) async fn insert(
@@ -47,7 +48,7 @@ async fn insert_adjudication(
         .add(i64::from(adjudication.version))
         .add(adjudication.graded_pass)
         .add(adjudication.pass)
-        .add(adjudication.probability)
+        .add(adjudication.weight)
         .add_text(judged.map(|(judge, _)| judge.as_str()))
         .add(judged.map(|(_, pass)| *pass))
         .add(adjudication.caller.as_str())
@@ -58,8 +59,13 @@ async fn insert_adjudication(
 }
 
 async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<bool, DatabaseError> {
-    let mut values = Values::with_room(4);
-    values.add(id_bytes(draw.grade)).add(draw.channel.as_str()).add(draw.probability).add(draw.time_us);
+    let mut values = Values::with_room(5);
+    values
+        .add(id_bytes(draw.grade))
+        .add(draw.channel.as_str())
+        .add(draw.probability)
+        .add(draw.weight)
+        .add(draw.time_us);
     let done = sqlx::query_with(INSERT_DRAW, values.finish()?).execute(connection).await?;
     Ok(done.rows_affected() > 0)
 }
@@ -69,7 +75,7 @@ pub(super) async fn adjudications(
     connection: &mut SqliteConnection,
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
-    let select = "select id, channel, version, graded_pass, pass, probability, judge, judged_pass, caller, note, time_us \
+    let select = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us \
          from adjudications where grade = ? order by time_us, id";
     let rows = sqlx::query(select).bind(id_bytes(grade)).fetch_all(connection).await?;
     rows.iter()
@@ -83,7 +89,7 @@ pub(super) async fn adjudications(
                 version: row.try_get(2)?,
                 graded_pass: row.try_get(3)?,
                 pass: row.try_get(4)?,
-                probability: row.try_get(5)?,
+                weight: row.try_get(5)?,
                 judged: judge.zip(judged_pass),
                 caller: row.try_get(8)?,
                 note: row.try_get(9)?,
@@ -97,7 +103,7 @@ pub(super) async fn adjudications(
 pub(super) async fn draws(connection: &mut SqliteConnection, grades: &[GradeId]) -> Result<Vec<Draw>, DatabaseError> {
     let mut draws = Vec::new();
     for grade in grades {
-        let row = sqlx::query("select channel, probability, time_us from draws where grade = ?")
+        let row = sqlx::query("select channel, probability, weight, time_us from draws where grade = ?")
             .bind(id_bytes(*grade))
             .fetch_optional(&mut *connection)
             .await?;
@@ -106,7 +112,8 @@ pub(super) async fn draws(connection: &mut SqliteConnection, grades: &[GradeId])
                 grade: *grade,
                 channel: row.try_get(0)?,
                 probability: row.try_get(1)?,
-                time_us: row.try_get(2)?,
+                weight: row.try_get(2)?,
+                time_us: row.try_get(3)?,
             });
         }
     }

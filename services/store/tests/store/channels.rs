@@ -7,7 +7,7 @@ use assay_store::DurableStore;
 
 use crate::world::{self, World, batch, entry, events, part, record};
 
-fn adjudication(id: u128, grade: GradeId, probability: Option<f64>) -> Event {
+fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
     Event::Adjudicated(Adjudication {
         id,
         grade,
@@ -15,7 +15,7 @@ fn adjudication(id: u128, grade: GradeId, probability: Option<f64>) -> Event {
         version: 1,
         graded_pass: false,
         pass: true,
-        probability,
+        weight,
         judged: Some(("judge@1".to_owned(), true)),
         caller: "local".to_owned(),
         note: Some("a fraction".to_owned()),
@@ -85,7 +85,7 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
     let chosen = adjudication(7, grade, None);
     record(&store, events(10, vec![chosen.clone()])).await;
     assert_eq!(counted(&store).await, (1, 1, 1, 4.0, 0), "whoever picks a grade picks it for a reason");
-    let drawn = adjudication(8, grade, Some(0.5));
+    let drawn = adjudication(8, grade, Some(2.0));
     record(&store, events(11, vec![drawn.clone()])).await;
     let counts = (1, 1, 2, 6.0, 1);
     assert_eq!(counted(&store).await, counts);
@@ -104,7 +104,7 @@ async fn draws_and_calibrations_are_found_again() {
     let world = World::new();
     let store = world.open().await;
     let grade = batch(1).grade(1);
-    let draw = Draw { grade, channel: "math/default".to_owned(), probability: 0.125, time_us: 5 };
+    let draw = Draw { grade, channel: "math/default".to_owned(), probability: 0.125, weight: 1.0, time_us: 5 };
     let calibration = |time_us, right_refused| Calibration {
         channel: "math/default".to_owned(),
         version: 1,

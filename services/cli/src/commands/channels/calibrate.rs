@@ -8,11 +8,11 @@ use anyhow::{Context, bail, ensure};
 use assay_api::{batch, render};
 use assay_correction::channel::dawid_skene::{self, Verdicts};
 use assay_engine::Batch;
+use assay_node::{Config, Node};
 use assay_wire::channels::CalibrationBody;
 use assay_wire::grades::GraderBody;
 use assay_wire::reply::ResultBody;
 use assay_wire::request::{DecodedItem, decode_item};
-use assay_wire::{GradeRequest, ItemRequest};
 use serde::Deserialize;
 
 use super::super::record::Source;
@@ -35,8 +35,23 @@ struct Found {
     unlabelled: u64,
 }
 
-pub(super) async fn run(source: &Source, file: &Path, dry_run: bool, json: bool) -> anyhow::Result<()> {
-    let graders = graders(source).await?;
+pub(super) async fn run(source: &Source, apart: Config, file: &Path, dry_run: bool, json: bool) -> anyhow::Result<()> {
+    let node = Node::start(apart).await?;
+    let found = find(&node, file).await;
+    node.stop().await;
+    let found = found?;
+    if !dry_run {
+        for calibration in &found {
+            keep(source, calibration).await?;
+        }
+    }
+    if json { super::print(&found) } else { show(&found) }
+}
+
+/// Grades the lines of a file and finds the rates of their channels.
+async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
+    let graders: Vec<GraderBody> =
+        node.engine().graders().iter().map(|grader| GraderBody::new(grader.spec(), None)).collect();
     let mut channels: BTreeMap<(String, u32), Found> = BTreeMap::new();
     let mut skipped = 0u64;
     let mut chunk = Vec::with_capacity(CHUNK);
@@ -52,7 +67,7 @@ pub(super) async fn run(source: &Source, file: &Path, dry_run: bool, json: bool)
         }
         if chunk.len() == CHUNK || (ended && !chunk.is_empty()) {
             let (labels, items): (Vec<_>, Vec<_>) = std::mem::take(&mut chunk).into_iter().unzip();
-            for (label, result) in labels.into_iter().zip(grade(source, items).await?) {
+            for (label, result) in labels.into_iter().zip(grade(node, items).await?) {
                 if !count(&graders, &mut channels, label, &result)? {
                     skipped += 1;
                 }
@@ -63,19 +78,10 @@ pub(super) async fn run(source: &Source, file: &Path, dry_run: bool, json: bool)
         }
     }
     ensure!(!channels.is_empty(), "no line of `{}` got a verdict with a notion of pass", file.display());
-    let found = channels
-        .into_iter()
-        .map(|((channel, version), found)| fit(channel, version, &found))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    if !dry_run {
-        for calibration in &found {
-            keep(source, calibration).await?;
-        }
-    }
     if skipped > 0 {
         writeln!(std::io::stderr(), "{skipped} items have no verdict with a notion of pass and were left out")?;
     }
-    if json { super::print(&found) } else { show(&found) }
+    channels.into_iter().map(|((channel, version), found)| fit(channel, version, &found)).collect()
 }
 
 fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
@@ -92,29 +98,11 @@ fn read(line: &str) -> anyhow::Result<(Option<bool>, DecodedItem)> {
     Ok((label, item))
 }
 
-async fn graders(source: &Source) -> anyhow::Result<Vec<GraderBody>> {
-    Ok(match source {
-        Source::Server(client) => client.graders().await?.graders,
-        Source::Node(node) => {
-            node.engine().graders().iter().map(|grader| GraderBody::new(grader.spec(), None)).collect()
-        }
-    })
-}
-
-async fn grade(source: &Source, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ResultBody<'static>>> {
-    match source {
-        Source::Server(client) => {
-            let items: Vec<ItemRequest> = items.into_iter().map(|item| item.request).collect();
-            let request = GradeRequest { items, ..GradeRequest::default() };
-            Ok(client.grade(&request, None).await?.results)
-        }
-        Source::Node(node) => {
-            let items = items.into_iter().map(batch::item).collect();
-            let reply = node.engine().grade_apart(Batch::new("local", items)).await?;
-            let bodies = reply.results().map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
-            bodies.map(|body| Ok(serde_json::from_slice(&body?)?)).collect()
-        }
-    }
+async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ResultBody<'static>>> {
+    let items = items.into_iter().map(batch::item).collect();
+    let reply = node.engine().grade_apart(Batch::new("local", items)).await?;
+    let bodies = reply.results().map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
+    bodies.map(|body| Ok(serde_json::from_slice(&body?)?)).collect()
 }
 
 /// Counts a result; `false` when it has no verdict that could be wrong.

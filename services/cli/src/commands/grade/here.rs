@@ -13,7 +13,7 @@ pub(super) async fn grade(engine: &Engine, chunk: Chunk, arguments: &Grade) -> a
     let Chunk { mut lines, items } = chunk;
     let mut graded = Vec::with_capacity(items.len());
     let mut places = lines.iter_mut().filter(|line| matches!(line, Line::Item));
-    let mut policies = Inline::new(engine.policies());
+    let mut policies = Inline::new(engine);
     for item in items {
         let policy = policies.policy("/policy", item.request.policy.as_ref());
         let mut item = batch::item(item);
