@@ -27,6 +27,7 @@ pub struct BatchItem {
     /// Further tasks by name, graded beside it.
     pub checks: Vec<(String, Task)>,
     completion_hash: OnceLock<Hash>,
+    prompt_hash: OnceLock<Option<Hash>>,
 }
 
 impl BatchItem {
@@ -43,6 +44,7 @@ impl BatchItem {
             task,
             checks: Vec::new(),
             completion_hash: OnceLock::new(),
+            prompt_hash: OnceLock::new(),
         }
     }
 
@@ -50,6 +52,12 @@ impl BatchItem {
     #[must_use]
     pub fn completion_hash(&self) -> Hash {
         *self.completion_hash.get_or_init(|| self.item.completion.hash())
+    }
+
+    /// The prompt's name, hashed once; `None` without a prompt.
+    #[must_use]
+    pub fn prompt_hash(&self) -> Option<Hash> {
+        *self.prompt_hash.get_or_init(|| self.item.prompt.as_ref().map(assay_core::Completion::hash))
     }
 
     /// The task at `part`: 0 is the item's own, the checks follow.

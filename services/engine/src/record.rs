@@ -58,7 +58,8 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let item = &batch.items[result.position];
     let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || item.task.body.get().into());
     let completion_hash = bodies.completion(item.completion_hash(), &item.item.completion);
-    let prompt_hash = item.item.prompt.as_ref().map(|prompt| bodies.completion(prompt.hash(), prompt));
+    let prompt_hash =
+        item.prompt_hash().zip(item.item.prompt.as_ref()).map(|(hash, prompt)| bodies.completion(hash, prompt));
     let policy = batch.policy_of(item);
     let policy_hash = policy
         .hash()

@@ -200,7 +200,7 @@ pub(crate) fn prompt_key(item: &BatchItem) -> String {
     if let Some(key) = &item.prompt_key {
         return key.clone();
     }
-    let prompt = item.item.prompt.as_ref().map(assay_core::Completion::hash);
+    let prompt = item.prompt_hash();
     let prompt = prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes());
     let mut key = Hash::of_parts(&[prompt, item.task.hash().as_bytes()]).to_string();
     key.truncate(16);
