@@ -213,7 +213,13 @@ async fn labelled_data_gives_rates_and_versions_are_compared() {
     let refused = post(&service, "/v1/channels/calibrations", &odd).await.refusal();
     assert_eq!(refused.2.as_deref(), Some("/right_refused"));
     odd["right"] = json!(0.0);
-    assert_eq!(post(&service, "/v1/channels/calibrations", &odd).await.refusal().0, 422);
+    assert_eq!(post(&service, "/v1/channels/calibrations", &odd).await.refusal().2.as_deref(), Some("/right"));
+    for channel in ["math", "math/", "nobody/a", "math/\u{1b}[2J"] {
+        let mut odd = known(1, 1.0);
+        odd["channel"] = json!(channel);
+        let refused = post(&service, "/v1/channels/calibrations", &odd).await.refusal();
+        assert_eq!(refused.2.as_deref(), Some("/channel"), "{channel}");
+    }
     assert_eq!(service.get("/v1/channels/compare?one=a&other=b").await.refusal().0, 404);
 }
 

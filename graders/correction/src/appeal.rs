@@ -116,6 +116,24 @@ impl Appeals {
         self.channels.is_empty() || self.channels.iter().any(covers)
     }
 
+    /// Whether its cost is bounded.
+    #[must_use]
+    pub fn is_budgeted(&self) -> bool {
+        !self.budget.is_unlimited()
+    }
+
+    /// What the judge may cost on one side: half of the budget where both sides are looked at, the odd item for negatives.
+    #[must_use]
+    pub fn budget(&self, passes: bool) -> Budget {
+        if self.negatives <= 0.0 || self.positives <= 0.0 {
+            return self.budget;
+        }
+        Budget {
+            items: self.budget.items.map(|items| if passes { items / 2 } else { items.div_ceil(2) }),
+            seconds: self.budget.seconds.map(|seconds| seconds / 2.0),
+        }
+    }
+
     /// Share of this side's verdicts that goes to the judge.
     #[must_use]
     pub fn rate(&self, passes: bool) -> f64 {

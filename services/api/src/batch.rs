@@ -17,7 +17,10 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> A
     let mut read = Inline::new(engine);
     let policy = read.policy("/policy", head.policy.as_ref())?.unwrap_or_default();
     let statistics = head.statistics.iter().enumerate().map(|(at, name)| statistic(at, name));
-    let statistics = statistics.collect::<ApiResult<Vec<_>>>()?;
+    let mut statistics = statistics.collect::<ApiResult<Vec<_>>>()?;
+    // Named twice, a statistic is still one.
+    let mut named = std::collections::HashSet::new();
+    statistics.retain(|statistic| named.insert(*statistic));
     let items = items.into_iter().enumerate().map(|(at, decoded)| {
         let policy = match &decoded.request.policy {
             Some(json) => read.policy(&format!("/items/{at}/policy"), Some(json))?,

@@ -80,6 +80,7 @@ impl From<SuggestError> for ApiError {
                 Problem::at(ErrorCode::InvalidField, format!("/{}", setting.field), setting.to_string()).into()
             }
             SuggestError::Channel(error) => error.into(),
+            SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
     }
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 /// Writes `rows` under `head`, each column as wide as its widest cell.
 pub(crate) fn write<const N: usize>(out: &mut impl Write, head: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
+    let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| shown(&row[at]))).collect();
     let mut widths = head.map(|cell| cell.chars().count());
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -17,6 +18,14 @@ pub(crate) fn write<const N: usize>(out: &mut impl Write, head: [&str; N], rows:
 fn write_row<const N: usize>(out: &mut impl Write, row: &[String; N], widths: &[usize; N]) -> io::Result<()> {
     let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
     writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
+}
+
+/// Longest cell, in characters.
+const WIDEST: usize = 512;
+
+/// A cell as a terminal may have it: control characters would move its cursor or change its colours.
+fn shown(cell: &str) -> String {
+    cell.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(WIDEST).collect()
 }
 
 /// An absent value as an empty cell.
@@ -32,5 +41,13 @@ mod tests {
         let rows = [["λ".to_owned(), "1".to_owned()], ["longer".to_owned(), String::new()]];
         super::write(&mut out, ["NAME", "N"], &rows).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "NAME    N\nλ       1\nlonger\n");
+    }
+
+    #[test]
+    fn a_cell_leaves_the_terminal_alone() {
+        let mut out = Vec::new();
+        super::write(&mut out, ["NAME"], &[["\u{1b}[2J\n".to_owned()], ["x".repeat(100_000)]]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains('\u{1b}') && text.lines().count() == 3 && text.len() < 2_000, "{text}");
     }
 }

@@ -3,7 +3,6 @@
 
 pub(crate) mod template;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::channel::Appeal;
@@ -14,6 +13,9 @@ use crate::grade::{ItemDone, grade};
 use crate::plan::{Plan, check, plan};
 use crate::shared::Shared;
 use crate::{Batch, BatchItem, metrics};
+
+/// Why a judge is not asked that would say what the grader said.
+const OWN_TASK: &str = "the judge's task is the item's own: it would agree with itself; ask another way";
 
 /// Items that a judge with a budget of time is asked at once.
 const AT_ONCE: usize = 16;
@@ -50,16 +52,6 @@ impl Judged {
     }
 }
 
-/// What judges have cost this batch, by policy and rule.
-#[derive(Default)]
-pub(crate) struct Spent(BTreeMap<(Option<Hash>, usize), Cost>);
-
-#[derive(Default, Clone, Copy)]
-struct Cost {
-    items: usize,
-    micros: u64,
-}
-
 /// Verdicts of one side that one rule may send to its judge: positions in the wave.
 struct Candidates<'p> {
     rule: &'p Appeals,
@@ -69,12 +61,7 @@ struct Candidates<'p> {
     places: Vec<usize>,
 }
 
-pub(crate) async fn appeal(
-    inner: &Arc<Shared>,
-    plan: &Arc<Plan>,
-    spent: &mut Spent,
-    wave: Vec<ItemDone>,
-) -> Vec<Judged> {
+pub(crate) async fn appeal(inner: &Arc<Shared>, plan: &Arc<Plan>, wave: Vec<ItemDone>) -> Vec<Judged> {
     let mut judged: Vec<Judged> = wave
         .into_iter()
         .map(|done| {
@@ -84,8 +71,7 @@ pub(crate) async fn appeal(
         .collect();
     if plan.around.appeals {
         for candidates in candidates(plan, &judged) {
-            let cost = spent.0.entry(candidates.account).or_default();
-            ask(inner, plan, cost, &candidates, &mut judged).await;
+            ask(inner, plan, &candidates, &mut judged).await;
         }
     }
     judged
@@ -116,30 +102,24 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
 }
 
 /// Sends the selected candidates to their judge and notes what it said.
-async fn ask(
-    inner: &Arc<Shared>,
-    plan: &Arc<Plan>,
-    cost: &mut Cost,
-    candidates: &Candidates<'_>,
-    judged: &mut [Judged],
-) {
+async fn ask(inner: &Arc<Shared>, plan: &Arc<Plan>, candidates: &Candidates<'_>, judged: &mut [Judged]) {
     let Candidates { rule, account, passes, places } = candidates;
     let lots: Vec<f64> = places.iter().map(|place| lot_of(plan, judged[*place].done.main.item, account.1)).collect();
     let rate = rule.rate(*passes);
     let wanted = select(&lots, rate, None).len();
-    let left = rule.budget.items.map(|items| items.saturating_sub(cost.items));
-    let selected: Vec<usize> = select(&lots, rate, left).into_iter().map(|at| places[at]).collect();
-    let micros = rule.budget.seconds.map(|seconds| std::time::Duration::from_secs_f64(seconds.min(1e9)).as_micros());
+    // A batch with a budget comes in one wave, so this is all that it may cost.
+    let budget = rule.budget(*passes);
+    let selected: Vec<usize> = select(&lots, rate, budget.items).into_iter().map(|at| places[at]).collect();
+    let micros = budget.seconds.map(|seconds| std::time::Duration::from_secs_f64(seconds.min(1e9)).as_micros());
     let at_once = if micros.is_some() { AT_ONCE } else { selected.len().max(1) };
 
-    let mut asked = Vec::with_capacity(selected.len());
+    let (mut asked, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
     for chunk in selected.chunks(at_once) {
-        if micros.is_some_and(|micros| u128::from(cost.micros) >= micros) {
+        if micros.is_some_and(|micros| u128::from(spent) >= micros) {
             break;
         }
         let said = judge(inner, plan, rule, chunk, judged).await;
-        cost.items += chunk.len();
-        cost.micros += said.iter().map(|said| said.micros).sum::<u64>();
+        spent += said.iter().map(|said| said.micros).sum::<u64>();
         asked.extend(chunk.iter().copied().zip(said));
     }
     let probability = probability(rate, wanted, asked.len(), places.len());
@@ -195,7 +175,8 @@ async fn judge(
         let channel = &plan_of_batch.around.channel(done.item).name;
         let facts = template::Facts { item, channel, evidence: &grade.evidence };
         let task = template::render(&rule.judge, &facts)
-            .and_then(|task| check(inner, &task).map(|_| task).map_err(|error| error.to_string()));
+            .and_then(|task| check(inner, &task).map(|_| task).map_err(|error| error.to_string()))
+            .and_then(|task| if task.hash() == item.task.hash() { Err(OWN_TASK.to_owned()) } else { Ok(task) });
         match task {
             Ok(task) => {
                 items.push(BatchItem::new(item.item.clone(), task));

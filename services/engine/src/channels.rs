@@ -70,6 +70,7 @@ impl Engine {
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn draw(&self, draws: &Draws) -> Result<Option<(GradeRecord, Draw)>, ChannelError> {
         let store = self.kept()?;
+        let _alone = self.shared().operators.lock().await;
         let filter = GradeFilter {
             channel: draws.channel.clone(),
             outcome: Some("graded".to_owned()),
@@ -116,6 +117,7 @@ impl Engine {
         caller: &str,
     ) -> Result<Adjudication, ChannelError> {
         let store = self.kept()?;
+        let _alone = self.shared().operators.lock().await;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
         let counted = store.adjudications(id).await?.iter().any(|known| known.weight.is_some());

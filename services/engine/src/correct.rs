@@ -19,11 +19,8 @@ use crate::surroundings::{in_batch, prompt_key};
 /// Smallest group whose deviation is known well enough to divide by.
 const LEAST_GROUP_FOR_ZFIX: usize = 16;
 
+/// Gives a whole batch its coefficients. Waves of a stream hold parts of groups and get none.
 pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
-    // A wave of a stream holds parts of groups.
-    if wave.len() < plan.batch.items.len() {
-        return wave;
-    }
     let made = {
         let results: Vec<&ItemResult> = wave.iter().collect();
         let groups = Groups::of(plan, &results);

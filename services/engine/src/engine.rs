@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
 
 use crate::admission::Admission;
-use crate::appeal::{Spent, appeal};
+use crate::appeal::appeal;
 use crate::compose::compose;
 use crate::correct::correct;
 use crate::grade::grade;
@@ -118,14 +118,13 @@ impl Engine {
         let mut plan = plan(&self.inner, batch, run.id, run.use_kept).await?;
         plan.around = Surroundings::of(&self.inner, &plan).await;
         let plan = Arc::new(plan);
-        let whole = matches!(run.mode, Mode::Whole) || plan.around.whole_groups;
+        let whole = matches!(run.mode, Mode::Whole) || plan.around.at_once;
         let mut finished = grade(&self.inner, &plan);
         let (mut reply, mut sealed, mut listening) = (Reply::new(&plan), None, true);
-        let mut spent = Spent::default();
         while let Some(wave) = finished.next(whole).await {
-            let wave = appeal(&self.inner, &plan, &mut spent, wave).await;
+            let wave = appeal(&self.inner, &plan, wave).await;
             let wave = compose(&plan, wave);
-            let wave = correct(&plan, wave);
+            let wave = if whole { correct(&plan, wave) } else { wave };
             reply.push(Arc::new(wave));
             sealed = self.record(&plan, &mut reply, &run, finished.is_done()).await;
             listening = listening && self.deliver(&plan, &reply, &run).await?;

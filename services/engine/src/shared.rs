@@ -82,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) policies: Policies,
     pub(crate) known: Known,
+    /// Held while an operator draws or decides: both look at what was drawn and decided before.
+    pub(crate) operators: tokio::sync::Mutex<()>,
     sandbox: Arc<Semaphore>,
     device: Arc<Semaphore>,
     remote: Arc<Semaphore>,
@@ -104,6 +106,7 @@ impl Shared {
             in_flight: Arc::new(InFlight::default()),
             policies,
             known: Known::new(channels),
+            operators: tokio::sync::Mutex::new(()),
             sandbox: lane(limits.in_cells),
             device: lane(limits.waiting),
             remote: lane(limits.waiting),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::Hash;
+use assay_core::{Hash, Visit};
 use assay_correction::prompts::{BadSetting, Candidate, Suggest, suggest};
 
 use crate::Engine;
@@ -47,6 +47,9 @@ pub enum SuggestError {
     /// The record cannot be read.
     #[error(transparent)]
     Channel(#[from] ChannelError),
+    /// The node is shutting down.
+    #[error("the node is shutting down; ask another or retry")]
+    Stopped,
 }
 
 impl Engine {
@@ -62,30 +65,36 @@ impl Engine {
         if let (None, Some((channel, version))) = (wish.settings.rates, &wish.channel) {
             wish.settings.rates = self.channels().await?.of(channel, *version, None).usable();
         }
-        let keys: BTreeSet<&str> = visits.keys().chain(&wish.keys).map(String::as_str).collect();
-        let candidates: Vec<Candidate<'_>> = keys
-            .into_iter()
-            .map(|key| Candidate {
-                key,
-                visits: visits.get(key).map_or(&[][..], Vec::as_slice),
-                category: wish.categories.get(key).map(String::as_str),
-            })
-            .collect();
         let seed = wish.seed.unwrap_or_else(|| self.two_lots().0);
-        let chosen = suggest(&candidates, &wish.settings, uniform(&wish.run, seed))?;
-        Ok(chosen
-            .into_iter()
-            .filter_map(|suggestion| {
-                let candidate = candidates.get(suggestion.at)?;
-                Some(Suggested {
-                    prompt_key: candidate.key.to_owned(),
-                    rollouts: suggestion.rollouts,
-                    value: suggestion.value,
-                    visits: candidate.visits.len(),
-                })
-            })
-            .collect())
+        // A hundred thousand prompts take a while: the runtime's threads are for others meanwhile.
+        let chosen = tokio::task::spawn_blocking(move || choose(&wish, &visits, seed));
+        Ok(chosen.await.map_err(|_| SuggestError::Stopped)??)
     }
+}
+
+fn choose(wish: &Wish, visits: &BTreeMap<String, Vec<Visit>>, seed: u64) -> Result<Vec<Suggested>, BadSetting> {
+    let keys: BTreeSet<&str> = visits.keys().chain(&wish.keys).map(String::as_str).collect();
+    let candidates: Vec<Candidate<'_>> = keys
+        .into_iter()
+        .map(|key| Candidate {
+            key,
+            visits: visits.get(key).map_or(&[][..], Vec::as_slice),
+            category: wish.categories.get(key).map(String::as_str),
+        })
+        .collect();
+    let chosen = suggest(&candidates, &wish.settings, uniform(&wish.run, seed))?;
+    Ok(chosen
+        .into_iter()
+        .filter_map(|suggestion| {
+            let candidate = candidates.get(suggestion.at)?;
+            Some(Suggested {
+                prompt_key: candidate.key.to_owned(),
+                rollouts: suggestion.rollouts,
+                value: suggestion.value,
+                visits: candidate.visits.len(),
+            })
+        })
+        .collect())
 }
 
 /// Numbers uniform in \[0, 1) that follow from a run and a seed: SplitMix64 (Steele, Lea and Flood 2014,

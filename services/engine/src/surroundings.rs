@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use assay_core::channel::Appeal;
 use assay_core::{ErrorCode, Hash, Visit};
+use assay_correction::appeal::Appeals;
 use assay_correction::channel::Report;
 use assay_correction::channel::report::Bound;
 use assay_correction::{Estimator, Rates, Statistic};
@@ -27,8 +28,8 @@ pub(crate) struct Surroundings {
     pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
     /// Whether any policy sends verdicts to a judge.
     pub(crate) appeals: bool,
-    /// Whether any policy looks at a group as a whole.
-    pub(crate) whole_groups: bool,
+    /// Whether the batch is delivered in one wave: a policy looks at groups as a whole, or has a budget.
+    pub(crate) at_once: bool,
 }
 
 /// A channel of the batch.
@@ -62,7 +63,9 @@ impl Surroundings {
             around.channel_of.push(place);
         }
         around.appeals = policies.iter().any(|policy| !policy.rules().appeals.is_empty());
-        around.whole_groups = policies.iter().any(|policy| !policy.rules().is_plain());
+        // A budget is shared out over the whole batch: what finishes first must not take it all.
+        let budgeted = |policy: &&Policy| policy.rules().appeals.iter().any(Appeals::is_budgeted);
+        around.at_once = policies.iter().any(|policy| !policy.rules().is_plain() || budgeted(policy));
         let looks_back = batch.statistics.iter().any(|statistic| looks_back(*statistic))
             || policies.iter().any(|policy| policy.rules().coefficient == Some(Estimator::Dcpo));
         if looks_back {
@@ -169,7 +172,13 @@ async fn history(inner: &Shared, batch: &Batch) -> Option<BTreeMap<String, Vec<V
     keys.sort();
     keys.dedup();
     match store.visits(run, Some(&keys)).await {
-        Ok(visits) => Some(visits),
+        Ok(mut visits) => {
+            // Sent again, a batch is not its own past, and what came after it is none either.
+            if let Some(step) = batch.step {
+                visits.values_mut().for_each(|visits| visits.retain(|visit| visit.step.is_none_or(|of| of < step)));
+            }
+            Some(visits)
+        }
         Err(error) => {
             tracing::warn!(%error, "the history of prompts cannot be read: the batch goes on without it");
             None

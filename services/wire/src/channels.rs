@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::grades::GradeDetail;
+use crate::request::is_showable;
 
 /// A second verifier's look at an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -191,6 +192,7 @@ pub struct DifferenceBody {
 
 /// Rates found on labelled data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CalibrationBody {
     /// Grader and task family.
     #[schema(example = "math/gsm-like")]
@@ -231,7 +233,9 @@ impl CalibrationBody {
     /// The name of the field that cannot be meant, and why.
     pub fn check(self) -> Result<Calibration, (&'static str, String)> {
         let Self { channel, version, method, right, right_refused, wrong, wrong_passed } = self;
-        if channel.split_once('/').is_none() {
+        let family = channel.split_once('/').map(|(_, family)| family);
+        if !is_showable(&channel) || family.is_none_or(str::is_empty) {
+            let channel: String = channel.chars().filter(|letter| !letter.is_control()).take(60).collect();
             return Err((
                 "channel",
                 format!("a channel is a grader and a task family, as `math/default`: `{channel}`"),
@@ -240,9 +244,11 @@ impl CalibrationBody {
         if !["labels", "dawid_skene"].contains(&method.as_str()) {
             return Err(("method", format!("`method` is `labels` or `dawid_skene`: `{method}`")));
         }
-        for (field, part, whole) in [("right_refused", right_refused, right), ("wrong_passed", wrong_passed, wrong)] {
-            if !(whole.is_finite() && whole >= 1.0) {
-                return Err((field, "both `right` and `wrong` count at least one answer".to_owned()));
+        for (of, field, part, whole) in
+            [("right", "right_refused", right_refused, right), ("wrong", "wrong_passed", wrong_passed, wrong)]
+        {
+            if !(1.0..=1e15).contains(&whole) {
+                return Err((of, "both `right` and `wrong` count at least one answer".to_owned()));
             }
             if !(0.0..=whole).contains(&part) {
                 return Err((field, format!("`{field}` is a part of the {whole} answers of its truth: {part}")));

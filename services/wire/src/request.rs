@@ -187,6 +187,12 @@ pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warnin
 /// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
 const MAX_NAME_BYTES: usize = 1_024;
 
+/// Whether a name can be shown in a list: of a bearable length, without control characters.
+#[must_use]
+pub fn is_showable(name: &str) -> bool {
+    name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
+}
+
 fn refuse_long_name(pointer: &str, field: &str, name: Option<&str>) -> Result<(), Problem> {
     if name.is_none_or(|name| name.len() <= MAX_NAME_BYTES) {
         return Ok(());
@@ -230,6 +236,10 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
     ];
     for (field, name) in names {
         refuse_long_name(pointer, field, name.as_deref())?;
+    }
+    if request.channel.as_deref().is_some_and(|channel| !is_showable(channel)) {
+        let message = "`channel` has control characters; name a task family in letters";
+        return Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/channel"), message));
     }
     if !request.completion.has_answer() {
         let message = "the messages hold none of the role `assistant`, so there is nothing to grade";

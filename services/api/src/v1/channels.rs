@@ -77,5 +77,11 @@ pub(crate) async fn calibrate(
     let read: CalibrationBody = body::json(&api, &headers, body).await?;
     let known =
         read.check().map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("/{field}"), message))?;
+    let grader = known.channel.split('/').next().unwrap_or_default();
+    if api.engine().graders().by_name(grader).is_none() {
+        let message =
+            format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
+        return Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into());
+    }
     Ok(Json(api.engine().calibrate(known, LOCAL_CALLER).await?.into()))
 }

@@ -1,41 +1,22 @@
-//! A judge's task from a template: JSON whose texts may hold expressions over the item, such as `{{ task.answer }}`.
+//! A judge's task from a template: JSON whose texts may name facts of the item, such as `{{ task.answer }}`.
 //!
-//! A text that is one expression becomes that value, with its type; any other text becomes a text. Names that are not there are
-//! errors, so that a judge never grades against nothing.
-
-use std::sync::LazyLock;
+//! A text that is one name becomes that value, with its type; in any other text names become text. Names have members and places
+//! (`task.answer[0]`, `evidence.extracted`) and nothing else: no functions, loops or operators, so that a template cannot make much of
+//! little. What is not there is an error, so that a judge never grades against nothing.
 
 use assay_core::{Completion, Evidence, Task};
-use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, Value as Filled, filters};
 use serde_json::Value;
 
 use crate::BatchItem;
 
-/// Steps of one template.
-const FUEL: u64 = 100_000;
-
-/// Longest template, in bytes.
+/// Longest template of one text, in bytes.
 const LONGEST: usize = 4_096;
 
-/// Most bytes that a template could make of an item's facts: each mention may copy the largest of them.
-const LARGEST: usize = 64 << 20;
+/// Most bytes that a judge's task may come to.
+const LARGEST: usize = 16 << 20;
 
-/// Expressions with a few filters and nothing that makes much of little: no loops, no variables, no multiplication of texts.
-static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::empty();
-    environment.add_filter("default", filters::default);
-    environment.add_filter("first", filters::first);
-    environment.add_filter("last", filters::last);
-    environment.add_filter("length", filters::length);
-    environment.add_filter("lower", filters::lower);
-    environment.add_filter("tojson", filters::tojson);
-    environment.add_filter("trim", filters::trim);
-    environment.add_filter("upper", filters::upper);
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_fuel(Some(FUEL));
-    environment
-});
+/// What a name may begin with.
+const NAMES: [&str; 6] = ["prompt", "completion", "task", "evidence", "channel", "meta"];
 
 /// What a template may name.
 pub(crate) struct Facts<'a> {
@@ -45,44 +26,19 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// What a template could make of the facts has a bound: as many copies as it has mentions.
-    fn refuse_too_large(&self, template: &Value) -> Result<(), String> {
+    /// The fact of this name; `None` where the item has none.
+    fn fact(&self, name: &str) -> Option<Value> {
         let item = &self.item.item;
-        let prompt = item.prompt.as_ref().map_or(0, Completion::bytes);
-        let largest = item.completion.bytes().max(prompt).max(self.item.task.body.get().len());
-        let mentions = mentions(template);
-        if largest.saturating_mul(mentions) > LARGEST {
-            return Err(format!(
-                "the judge's task cannot be made: {mentions} mentions of {largest} bytes are too much"
-            ));
+        match name {
+            "prompt" => item.prompt.as_ref().map(|prompt| Value::from(prompt_text(prompt))),
+            "completion" => Some(Value::from(item.completion.text())),
+            "task" => serde_json::from_str(self.item.task.body.get()).ok(),
+            "evidence" => Some(Value::Object(self.evidence.as_map().clone())),
+            "channel" => Some(Value::from(self.channel)),
+            // Facts came from JSON, so they go back into it.
+            "meta" => serde_json::to_value(&item.meta).ok(),
+            _ => None,
         }
-        Ok(())
-    }
-
-    fn values(&self) -> Filled {
-        let item = &self.item.item;
-        let task: Value = serde_json::from_str(self.item.task.body.get()).unwrap_or_default();
-        minijinja::context! {
-            prompt => item.prompt.as_ref().map(prompt_text),
-            completion => item.completion.text(),
-            task => Filled::from(Serde(task)),
-            evidence => Filled::from(Serde(self.evidence.as_map())),
-            channel => self.channel,
-            meta => Filled::from(Serde(&item.meta)),
-        }
-    }
-}
-
-/// How many names the templates could mention: as many as words begin in their expressions.
-fn mentions(template: &Value) -> usize {
-    match template {
-        Value::String(text) if text.contains("{{") => text
-            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-            .filter(|word| !word.is_empty())
-            .count(),
-        Value::Array(list) => list.iter().map(mentions).sum(),
-        Value::Object(members) => members.values().map(mentions).sum(),
-        _ => 0,
     }
 }
 
@@ -91,10 +47,17 @@ fn mentions(template: &Value) -> usize {
 /// # Errors
 /// What is missing or wrong, in a sentence.
 pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String> {
-    facts.refuse_too_large(template)?;
-    let values = facts.values();
     let mut filled = template.clone();
-    fill(&mut filled, "", &mut |text| render_text(text, &values))
+    let mut bytes = 0;
+    let mut fill_one = |text: &str| {
+        let value = filled_text(text, facts)?;
+        bytes += value.as_str().map_or_else(|| value.to_string().len(), str::len);
+        if bytes > LARGEST {
+            return Err(format!("it comes to more than {LARGEST} bytes"));
+        }
+        Ok(value)
+    };
+    fill(&mut filled, "", &mut fill_one)
         .map_err(|(pointer, message)| format!("the judge's task cannot be made: `{pointer}`: {message}"))?;
     Task::from_json(&filled.to_string()).map_err(|error| error.to_string())
 }
@@ -106,22 +69,19 @@ pub(crate) fn render(template: &Value, facts: &Facts<'_>) -> Result<Task, String
 pub(crate) fn check(template: &Value) -> Result<(), (String, String)> {
     let mut read = template.clone();
     fill(&mut read, "", &mut |text| {
-        if text.len() > LONGEST {
+        if text.contains("{{") && text.len() > LONGEST {
             return Err(format!("the template is longer than {LONGEST} bytes"));
         }
-        if text.contains("{%") || (text.contains("{{") && text.contains('*')) {
-            return Err("a template has expressions in `{{ }}`, without statements and without `*`".to_owned());
+        for part in parts(text)? {
+            if let Part::Name(path) = part {
+                steps(path)?;
+            }
         }
-        match expression(text) {
-            Some(expression) => ENVIRONMENT.compile_expression(expression).map(drop),
-            None => ENVIRONMENT.template_from_str(text).map(drop),
-        }
-        .map_err(|error| format!("the template cannot be read: {error:#}"))?;
         Ok(Value::Null)
     })
 }
 
-/// Replaces every text of `value` by what `with` makes of it.
+/// Replaces every text of `value` by what `with` makes of it. Keys are no templates.
 fn fill(
     value: &mut Value,
     pointer: &str,
@@ -136,7 +96,11 @@ fn fill(
         }
         Value::Object(members) => {
             for (name, value) in members {
-                fill(value, &format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")), with)?;
+                let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                if name.contains("{{") {
+                    return Err((pointer, "a key is no template; write names into texts".to_owned()));
+                }
+                fill(value, &pointer, with)?;
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -144,19 +108,101 @@ fn fill(
     Ok(())
 }
 
-fn render_text(text: &str, values: &Filled) -> Result<Value, String> {
-    let told = |error: minijinja::Error| format!("{error:#}");
-    if !text.contains("{{") {
-        return Ok(Value::from(text));
-    }
-    if let Some(expression) = expression(text) {
-        let value = ENVIRONMENT.compile_expression(expression).and_then(|it| it.eval(values)).map_err(told)?;
-        if value.is_undefined() {
-            return Err(format!("`{}` is not there", expression.trim()));
+/// A piece of a text.
+#[derive(Debug, PartialEq)]
+enum Part<'t> {
+    Text(&'t str),
+    Name(&'t str),
+}
+
+/// The pieces of a text: what stands between `{{` and `}}` is a name.
+fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").ok_or("the template has a `{{` without its `}}`")?;
+        if !before.is_empty() {
+            parts.push(Part::Text(before));
         }
-        return serde_json::to_value(value).map_err(|error| error.to_string());
+        parts.push(Part::Name(name.trim()));
+        rest = after;
     }
-    ENVIRONMENT.render_str(text, values).map(Value::from).map_err(told)
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    Ok(parts)
+}
+
+/// One step of a name.
+#[derive(Debug, PartialEq)]
+enum Step<'t> {
+    Member(&'t str),
+    Place(usize),
+}
+
+/// The steps of a name, the fact itself first: `task.answer[0]`.
+fn steps(path: &str) -> Result<Vec<Step<'_>>, String> {
+    let refuse = || {
+        format!("`{path}` is no name: write one of {} with members and places, as `task.answer[0]`", NAMES.join(", "))
+    };
+    let word = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !text.is_empty();
+    let mut steps = Vec::new();
+    for segment in path.split('.') {
+        let (member, mut places) = segment.find('[').map_or((segment, ""), |at| segment.split_at(at));
+        if !word(member) {
+            return Err(refuse());
+        }
+        steps.push(Step::Member(member));
+        while !places.is_empty() {
+            let inner = places.strip_prefix('[').and_then(|rest| rest.split_once(']')).ok_or_else(refuse)?;
+            steps.push(Step::Place(inner.0.parse().map_err(|_| refuse())?));
+            places = inner.1;
+        }
+    }
+    match steps.first() {
+        Some(Step::Member(name)) if NAMES.contains(name) => Ok(steps),
+        _ => Err(refuse()),
+    }
+}
+
+fn filled_text(text: &str, facts: &Facts<'_>) -> Result<Value, String> {
+    let parts = parts(text)?;
+    match parts.as_slice() {
+        [] => Ok(Value::from("")),
+        [Part::Name(path)] => named(path, facts),
+        parts => {
+            let mut filled = String::new();
+            for part in parts {
+                match part {
+                    Part::Text(text) => filled.push_str(text),
+                    Part::Name(path) => match named(path, facts)? {
+                        Value::String(text) => filled.push_str(&text),
+                        other => filled.push_str(&other.to_string()),
+                    },
+                }
+                if filled.len() > LARGEST {
+                    return Err(format!("it comes to more than {LARGEST} bytes"));
+                }
+            }
+            Ok(Value::from(filled))
+        }
+    }
+}
+
+/// The value of a name.
+fn named(path: &str, facts: &Facts<'_>) -> Result<Value, String> {
+    let absent = || format!("`{path}` is not there");
+    let mut steps = steps(path)?.into_iter();
+    let Some(Step::Member(name)) = steps.next() else { return Err(absent()) };
+    let mut value = facts.fact(name).ok_or_else(absent)?;
+    for step in steps {
+        let inner = match step {
+            Step::Member(name) => value.get_mut(name),
+            Step::Place(at) => value.get_mut(at),
+        };
+        value = inner.map(Value::take).ok_or_else(absent)?;
+    }
+    if value.is_null() { Err(absent()) } else { Ok(value) }
 }
 
 /// What the model was asked: the texts of all messages but its own.
@@ -168,12 +214,6 @@ fn prompt_text(prompt: &Completion) -> String {
             asked.map(assay_core::Message::text).collect::<Vec<_>>().join("\n\n")
         }
     }
-}
-
-/// The expression that a text is and nothing else.
-fn expression(text: &str) -> Option<&str> {
-    let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    (!inner.contains("{{") && !inner.contains("}}")).then_some(inner)
 }
 
 #[cfg(test)]
@@ -196,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_one_expression_keeps_its_type() {
+    fn a_text_that_is_one_name_keeps_its_type() {
         let task = rendered(&json!({ "type": "math", "answer": "{{ task.answer }}", "n": 3 })).unwrap();
         let task: Value = serde_json::from_str(&task).unwrap();
         assert_eq!(task, json!({ "type": "math", "answer": ["1/3", "2/6"], "n": 3 }));
@@ -204,43 +244,60 @@ mod tests {
 
     #[test]
     fn texts_are_filled_in() {
-        let text = "Is {{ evidence.extracted }} the same as {{ task.answer[0] }}?";
+        let text = "Is {{ evidence.extracted }} the same as {{task.answer[1]}}? {{ task.answer }}";
         let task = rendered(&json!({ "type": "rubric", "question": text })).unwrap();
-        assert!(task.contains("Is 1/3 the same as 1/3?"), "{task}");
+        let task: Value = serde_json::from_str(&task).unwrap();
+        assert_eq!(task["question"], r#"Is 1/3 the same as 2/6? ["1/3","2/6"]"#);
     }
 
     #[test]
     fn what_is_not_there_is_no_empty_gold() {
-        for text in ["{{ task.gold }}", "{{ task.gold }} and more", "{{ prompt.x.y }}"] {
+        for text in
+            ["{{ task.gold }}", "{{ task.gold }} and more", "{{ prompt }}", "Q: {{ prompt }}", "{{ task.answer[2] }}"]
+        {
             let error = rendered(&json!({ "type": "math", "answer": text })).unwrap_err();
             assert!(error.starts_with("the judge's task cannot be made: `/answer`"), "{error}");
+            assert!(error.ends_with("is not there"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_completion_is_never_read_as_a_template() {
+        let mut odd = item();
+        odd.item = Item::text("{{ task.answer }}");
+        let facts = Facts { item: &odd, channel: "math/a", evidence: &Evidence::new() };
+        let task = render(&json!({ "type": "math", "answer": "{{ completion }}" }), &facts).unwrap();
+        assert!(task.body.get().contains("{{ task.answer }}"));
+    }
+
+    #[test]
+    fn a_slip_is_found_before_it_is_used() {
+        assert_eq!(check(&json!({ "type": "math", "answer": "{{ task.answer[0] }} {{ meta.truth }}" })), Ok(()));
+        for text in [
+            "{{ task.answer",
+            "{{ tasks.answer }}",
+            "{{ task.answer | upper }}",
+            "{{ task..a }}",
+            "{{ 1 + 1 }}",
+            "{{ task[x] }}",
+            "{{}}",
+            "{{ not task }}",
+        ] {
+            let (pointer, _) = check(&json!({ "type": "math", "a": ["ok", text] })).unwrap_err();
+            assert_eq!(pointer, "/a/1", "{text}");
+        }
+        let (pointer, _) = check(&json!({ "type": "math", "{{ task }}": 1 })).unwrap_err();
+        assert_eq!(pointer, "/{{ task }}");
     }
 
     #[test]
     fn nothing_makes_much_of_little() {
-        for text in [
-            "{% for a in [1, 2] %}x{% endfor %}",
-            "{% set x = completion %}{{ x ~ x }}",
-            "{{ 'x' * 1000000 }}",
-            "{{ range(1000) }}",
-            "{{ [1, 2] | join(completion) }}",
-            &format!("{{{{ '{}' }}}}", "x".repeat(5_000)),
-        ] {
-            let template = json!({ "type": "math", "answer": text });
-            assert!(check(&template).is_err() || rendered(&template).is_err(), "{text}");
-        }
         let long = BatchItem::new(Item::text(&"x".repeat(1 << 20)), item().task);
         let facts = Facts { item: &long, channel: "math/a", evidence: &Evidence::new() };
-        let text = format!("{{{{ {} }}}}", ["completion"; 100].join(" ~ "));
+        let text = "{{completion}}".repeat(100);
         let error = render(&json!({ "type": "math", "answer": text }), &facts).unwrap_err();
-        assert!(error.contains("100 mentions"), "{error}");
-    }
-
-    #[test]
-    fn a_slip_in_a_template_is_found_before_it_is_used() {
-        assert_eq!(check(&json!({ "type": "math", "answer": "{{ task.answer }}" })), Ok(()));
-        let (pointer, message) = check(&json!({ "type": "math", "a": ["ok", "{{ if }}"] })).unwrap_err();
-        assert!(pointer == "/a/1" && message.starts_with("the template cannot be read"), "{pointer} {message}");
+        assert!(error.contains("more than 16777216 bytes"), "{error}");
+        let (_, message) = check(&json!({ "type": "math", "answer": "{{task}}".repeat(1_000) })).unwrap_err();
+        assert!(message.contains("longer than 4096 bytes"), "{message}");
     }
 }

@@ -16,7 +16,7 @@ fn policy(json: &Value) -> Policy {
 /// A judge that knows one right answer more than the grader: a half may be written as a decimal.
 fn appeals(more: &Value) -> Policy {
     let mut rule = json!({
-        "judge": { "type": "waiting", "answer": "{{ completion if completion == '0.5' else task.answer }}" },
+        "judge": { "type": "waiting", "answer": "{{ meta.known }}" },
         "negatives": 1.0,
     });
     rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -30,6 +30,8 @@ fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
         .chain(std::iter::repeat_n("3", wrong));
     let name = |(at, text)| {
         let mut item = item("exact", "1/2", text);
+        let known = if text == "0.5" { "0.5" } else { "1/2" };
+        item.item.meta.rest.insert("known".to_owned(), json!(known));
         item.id = Some(format!("item-{at}"));
         item.group = Some("p".to_owned());
         item
@@ -317,7 +319,7 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
         let left = 40 - u32::try_from(seen.len()).unwrap();
         assert!((draw.probability - 1.0 / f64::from(left)).abs() < 1e-12);
         seen.push(draw.grade);
-        let right = grade.completion_hash == crate::fixtures::item("exact", "", "0.5").completion_hash();
+        let right = grade.completion_hash == item("exact", "", "0.5").completion_hash();
         house.engine.adjudicate(draw.grade, right, None, "operator").await.unwrap();
     }
     assert_eq!(house.engine.draw(&Draws { passes: Some(false), ..Draws::default() }).await.unwrap(), None);

@@ -1,5 +1,7 @@
 //! `POST /v1/grades/{id}/adjudicate`: an operator's word on a grade.
 
+use assay_core::ErrorCode;
+use assay_wire::Problem;
 use assay_wire::channels::{AdjudicateRequest, AdjudicationBody};
 use axum::Json;
 use axum::body::Body;
@@ -11,6 +13,9 @@ use super::path_id;
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
 use crate::{Api, body};
+
+/// Longest note, in bytes.
+const LONGEST_NOTE: usize = 4_096;
 
 /// Keeps an operator's word on a grade. It counts for the rates of the channel if the grade was drawn by
 /// `GET /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
@@ -32,6 +37,10 @@ pub(crate) async fn adjudicate(
 ) -> ApiResult<Json<AdjudicationBody>> {
     let id = path_id(path)?;
     let AdjudicateRequest { pass, note } = body::json(&api, &headers, body).await?;
+    if note.as_ref().is_some_and(|note| note.len() > LONGEST_NOTE) {
+        let message = format!("`note` is longer than {LONGEST_NOTE} bytes; shorten it");
+        return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());
+    }
     let adjudication = api.engine().adjudicate(id, pass, note, LOCAL_CALLER).await?;
     Ok(Json(adjudication.into()))
 }
