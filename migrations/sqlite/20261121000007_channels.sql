@@ -66,6 +66,8 @@ create table adjudications (
     graded_pass   integer not null,          -- 1 if the grader passed it
     pass          integer not null,          -- 1 if it is right
     weight        real,                      -- what it counts beside others, drawn at random; null when the operator chose it
+    corrects      integer,                   -- the counted word it takes back: 1 if right; null when it takes none back
+    corrects_us   integer,                   -- when that word was given, microseconds since the Unix epoch
     judge         text,                      -- judge that had looked at it
     judged_pass   integer,                   -- what that judge had said
     caller        text    not null,          -- who adjudicated

@@ -179,11 +179,16 @@ async fn operators_decide_on_what_was_drawn() {
     let kept = post(&service, &path, &json!({ "pass": right, "note": "seen" })).await.json();
     assert_eq!(kept["weight"], 1.0);
     let again = post(&service, &path, &json!({ "pass": right })).await.json();
-    assert_eq!(again["weight"], Value::Null, "it counts once");
-    let channels = service.get("/v1/channels").await.json();
-    assert_eq!(channels["channels"][0]["checked_negatives"], 1);
+    assert_eq!(again["weight"], 1.0);
+    let channel = async || service.get("/v1/channels").await.json()["channels"][0].clone();
+    let before = channel().await;
+    assert_eq!(before["checked_negatives"], 1, "it counts once");
+    post(&service, &path, &json!({ "pass": !right })).await;
+    let after = channel().await;
+    assert_eq!(after["checked_negatives"], 1);
+    assert_ne!(after["rho1"]["value"], before["rho1"]["value"], "the latest word counts");
     let detail = service.get(&format!("/v1/grades/{grade}")).await.json();
-    assert_eq!(detail["adjudications"].as_array().unwrap().len(), 2);
+    assert_eq!(detail["adjudications"].as_array().unwrap().len(), 3);
     assert_eq!(detail["adjudications"][0]["note"], "seen");
 
     assert_eq!(post(&service, &path, &json!({ "pass": "yes" })).await.refusal().2.as_deref(), Some("/pass"));

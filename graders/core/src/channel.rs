@@ -70,6 +70,8 @@ pub struct Adjudication {
     /// What it counts beside other adjudications, because it was drawn at random; `None` when the operator chose it, which says nothing of
     /// others.
     pub weight: Option<f64>,
+    /// The word it takes back, and when that was given: then it counts instead of it.
+    pub corrects: Option<(bool, i64)>,
     /// What a judge had said of it: name and verdict.
     pub judged: Option<(String, bool)>,
     /// Who adjudicated.
@@ -207,8 +209,8 @@ pub const OPERATOR: &str = "operator";
 pub struct Checked {
     /// Checks.
     pub checks: u64,
-    /// Of those, the judge disagreed with the grader.
-    pub disagreed: u64,
+    /// Of those, the judge disagreed with the grader; below 0 where later words take earlier ones back.
+    pub disagreed: i64,
     /// Sum of 1/probability over the checks.
     pub weight: f64,
     /// Sum of its squares.
@@ -237,19 +239,28 @@ impl Checked {
             self.disagreed_weight += weight;
         }
     }
+
+    /// A check that was counted says the opposite now.
+    fn turn(&mut self, disagreed: bool, weight: f64) {
+        let (sign, change) = if disagreed { (1, weight) } else { (-1, -weight) };
+        self.disagreed += sign;
+        self.disagreed_weight += change;
+    }
 }
 
 /// What an operator found of a judge, over items that both looked at.
+///
+/// A part of them may be below 0, where later words take back earlier ones; the sum is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Truths {
     /// Right answers.
-    pub right: u64,
+    pub right: i64,
     /// Of those, passed by the judge.
-    pub right_passed: u64,
+    pub right_passed: i64,
     /// Wrong answers.
-    pub wrong: u64,
+    pub wrong: i64,
     /// Of those, not passed by the judge.
-    pub wrong_refused: u64,
+    pub wrong_refused: i64,
 }
 
 impl Truths {
@@ -259,6 +270,15 @@ impl Truths {
         self.right_passed += other.right_passed;
         self.wrong += other.wrong;
         self.wrong_refused += other.wrong_refused;
+    }
+
+    fn count(&mut self, truth: bool, judged: bool, times: i64) {
+        let right = if truth { times } else { 0 };
+        let wrong = times - right;
+        self.right += right;
+        self.right_passed += if judged { right } else { 0 };
+        self.wrong += wrong;
+        self.wrong_refused += if judged { 0 } else { wrong };
     }
 }
 
@@ -341,18 +361,22 @@ impl ChannelCounts {
         let Adjudication { channel, version, graded_pass, pass, .. } = adjudication;
         // Whoever picks a grade picks it for a reason: it says nothing of the others.
         let Some(weight) = adjudication.weight else { return };
-        let place = Place::of(channel, *version, adjudication.time_us);
+        // A word that is taken back is where it was counted.
+        let time_us = adjudication.corrects.map_or(adjudication.time_us, |(_, time_us)| time_us);
         let checker = Checker { judge: OPERATOR.to_owned(), sensitivity: 1.0, specificity: 1.0, passes: *graded_pass };
-        self.checked_by(place, checker).push(pass != graded_pass, 1.0 / weight);
+        let checked = self.checked_by(Place::of(channel, *version, time_us), checker);
+        let disagreed = pass != graded_pass;
+        match adjudication.corrects {
+            None => checked.push(disagreed, 1.0 / weight),
+            Some((before, _)) if before != *pass => checked.turn(disagreed, weight),
+            Some(_) => {}
+        }
         if let Some((judge, judged)) = &adjudication.judged {
             let truths = self.truths.entry((channel.clone(), *version, judge.clone(), *graded_pass)).or_default();
-            if *pass {
-                truths.right += 1;
-                truths.right_passed += u64::from(*judged);
-            } else {
-                truths.wrong += 1;
-                truths.wrong_refused += u64::from(!*judged);
+            if let Some((before, _)) = adjudication.corrects {
+                truths.count(before, *judged, -1);
             }
+            truths.count(*pass, *judged, 1);
         }
     }
 

@@ -39,7 +39,7 @@ impl From<EngineError> for ApiError {
         let code = error.code();
         match error {
             EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
-            EngineError::Policy { pointer, message, .. } => Problem::at(code, pointer, message).into(),
+            EngineError::Refused { pointer, message, .. } => Problem::at(code, pointer, message).into(),
             EngineError::Overloaded { retry_after } => {
                 Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(retry_after.as_secs()) }
             }

@@ -105,7 +105,8 @@ impl Engine {
         Ok(Some((grade, draw)))
     }
 
-    /// Keeps an operator's word on a grade. It counts for the channel once, and only if the grade was drawn at random.
+    /// Keeps an operator's word on a grade. It counts for the channel only if the grade was drawn at random, and instead of an earlier
+    /// word on it.
     ///
     /// # Errors
     /// [`ChannelError`].
@@ -120,8 +121,10 @@ impl Engine {
         let _alone = self.shared().operators.lock().await;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
-        let counted = store.adjudications(id).await?.iter().any(|known| known.weight.is_some());
-        let draw = store.draws(&[id]).await?.into_iter().next().filter(|_| !counted);
+        let counted: Vec<Adjudication> =
+            store.adjudications(id).await?.into_iter().filter(|known| known.weight.is_some()).collect();
+        let corrects = counted.last().zip(counted.first()).map(|(last, first)| (last.pass, first.time_us));
+        let draw = store.draws(&[id]).await?.into_iter().next();
         let appeal = grade.appeal.as_ref();
         let shared = self.shared();
         let adjudication = Adjudication {
@@ -132,6 +135,7 @@ impl Engine {
             graded_pass,
             pass,
             weight: draw.map(|draw| draw.weight),
+            corrects,
             judged: appeal.and_then(|appeal| Some((appeal.judge.clone(), appeal.pass?))),
             caller: caller.to_owned(),
             note,

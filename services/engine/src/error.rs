@@ -15,9 +15,9 @@ pub enum EngineError {
         /// What is wrong with it.
         error: TaskError,
     },
-    /// A policy cannot be used as the items ask for it.
+    /// What the items of the batch ask for together cannot be done.
     #[error("{code} at `{pointer}`: {message}")]
-    Policy {
+    Refused {
         /// Stable code.
         code: ErrorCode,
         /// JSON pointer to the field.
@@ -59,7 +59,7 @@ impl EngineError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Task { error, .. } => error.code,
-            Self::Policy { code, .. } => *code,
+            Self::Refused { code, .. } => *code,
             Self::Overloaded { .. } => ErrorCode::Overloaded,
             Self::TooLarge { .. } => ErrorCode::TooManyItems,
             Self::ShuttingDown => ErrorCode::ShuttingDown,

@@ -1,6 +1,6 @@
 //! What the items of a batch stand in: channels and what is known of their noise, groups and their policies, histories of prompts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::channel::Appeal;
@@ -128,13 +128,14 @@ fn policies(batch: &Batch) -> Vec<&Policy> {
 /// of one channel, because a channel has one pair of them.
 pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     check_groups(batch)?;
+    check_channels(batch)?;
     let mut stated: HashMap<&str, (Rates, &Policy)> = HashMap::new();
     for policy in policies(batch) {
         for (channel, rates) in &policy.rules().rates {
             let (known, first) = *stated.entry(channel).or_insert((*rates, policy));
             if known != *rates {
                 let (first, other) = (first.name(), policy.name());
-                return Err(EngineError::Policy {
+                return Err(EngineError::Refused {
                     code: ErrorCode::InvalidPolicy,
                     pointer: "/items".to_owned(),
                     message: format!(
@@ -147,13 +148,33 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Most channels of one batch. A channel is a family of tasks whose verifier errs alike, and rates need many items of each.
+const MAX_CHANNELS: usize = 256;
+
+fn check_channels(batch: &Batch) -> Result<(), EngineError> {
+    let mut channels: HashSet<(&str, Option<&str>)> = HashSet::new();
+    for (at, item) in batch.items.iter().enumerate() {
+        channels.insert((item.task.kind.as_str(), item.channel.as_deref()));
+        if channels.len() > MAX_CHANNELS {
+            return Err(EngineError::Refused {
+                code: ErrorCode::InvalidField,
+                pointer: format!("/items/{at}/channel"),
+                message: format!(
+                    "the batch has more than {MAX_CHANNELS} channels; a channel is a family of many tasks"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
 fn check_groups(batch: &Batch) -> Result<(), EngineError> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (at, item) in batch.items.iter().enumerate() {
         let Some(group) = item.group.as_deref() else { continue };
         let of_group = *first.entry(group).or_insert(at);
         if !batch.policy_of(item).is(batch.policy_of(&batch.items[of_group])) {
-            return Err(EngineError::Policy {
+            return Err(EngineError::Refused {
                 code: ErrorCode::InvalidPolicy,
                 pointer: format!("/items/{at}/policy"),
                 message: format!(

@@ -32,12 +32,13 @@ impl Judge {
     /// as 20 items, and has the Wilson interval of as many items.
     #[must_use]
     pub fn new(sensitivity: f64, specificity: f64, truths: Truths) -> Self {
-        let share = |declared: f64, hits: u64, n: u64| {
-            if n == 0 {
+        let share = |declared: f64, hits: i64, n: i64| {
+            if n <= 0 {
                 return Estimate::known(declared);
             }
-            let items = DECLARED_WORTH + count(n);
-            wilson(declared * DECLARED_WORTH + count(hits), items).unwrap_or(Estimate::known(declared))
+            let (hits, n) = (count(hits.clamp(0, n).unsigned_abs()), count(n.unsigned_abs()));
+            let items = DECLARED_WORTH + n;
+            wilson(declared * DECLARED_WORTH + hits, items).unwrap_or(Estimate::known(declared))
         };
         Self {
             sensitivity: share(sensitivity, truths.right_passed, truths.right),

@@ -98,7 +98,7 @@ mod tests {
         let weight = |count: u64| f64::from(u32::try_from(count).unwrap());
         let checked = Checked {
             checks,
-            disagreed,
+            disagreed: disagreed.cast_signed(),
             weight: weight(checks),
             squares: weight(checks),
             disagreed_weight: weight(disagreed),

@@ -274,7 +274,7 @@ async fn members_of_a_group_have_one_policy() {
     let mut items = answers(1, 0, 1);
     items[1].policy = Some(policy(&json!({ "coefficient": "rloo" })));
     let error = house.engine.grade(batch(items), Mode::Whole).await.map(drop).unwrap_err();
-    let EngineError::Policy { pointer, message, .. } = error else { panic!("{error}") };
+    let EngineError::Refused { pointer, message, .. } = error else { panic!("{error}") };
     assert_eq!(pointer, "/items/1/policy");
     assert!(message.contains("another policy at `/items/0`"), "{message}");
 }

@@ -88,7 +88,7 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
                 .add(checker.specificity)
                 .add(checker.passes)
                 .add_count(checked.checks)
-                .add_count(checked.disagreed)
+                .add(checked.disagreed)
                 .add(checked.weight)
                 .add(checked.squares)
                 .add(checked.disagreed_weight);
@@ -102,10 +102,10 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
                 .add(i64::from(*version))
                 .add(judge.as_str())
                 .add(*passes)
-                .add_count(truths.right)
-                .add_count(truths.right_passed)
-                .add_count(truths.wrong)
-                .add_count(truths.wrong_refused);
+                .add(truths.right)
+                .add(truths.right_passed)
+                .add(truths.wrong)
+                .add(truths.wrong_refused);
         })
         .await?;
     let calibrations: Vec<&Calibration> = counts.calibrations.values().collect();
@@ -158,7 +158,7 @@ pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCou
         };
         let checked = Checked {
             checks: count(row.try_get(7)?),
-            disagreed: count(row.try_get(8)?),
+            disagreed: row.try_get(8)?,
             weight: row.try_get(9)?,
             squares: row.try_get(10)?,
             disagreed_weight: row.try_get(11)?,
@@ -191,10 +191,10 @@ async fn read_truths(
     let mut truths = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {
         let found = Truths {
-            right: count(row.try_get(4)?),
-            right_passed: count(row.try_get(5)?),
-            wrong: count(row.try_get(6)?),
-            wrong_refused: count(row.try_get(7)?),
+            right: row.try_get(4)?,
+            right_passed: row.try_get(5)?,
+            wrong: row.try_get(6)?,
+            wrong_refused: row.try_get(7)?,
         };
         truths.insert((row.try_get(0)?, version(&row)?, row.try_get(2)?, row.try_get(3)?), found);
     }

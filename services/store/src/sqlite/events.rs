@@ -10,7 +10,8 @@ use super::rows::id_bytes;
 use crate::database::DatabaseError;
 
 const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, version, graded_pass, pass, \
-     weight, judge, judged_pass, caller, note, time_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     weight, judge, judged_pass, caller, note, time_us, corrects, corrects_us) \
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const INSERT_DRAW: &str =
     "insert or ignore into draws (grade, channel, probability, weight, time_us) values (?, ?, ?, ?, ?)";
@@ -40,7 +41,7 @@ async fn insert_adjudication(
     adjudication: &Adjudication,
 ) -> Result<bool, DatabaseError> {
     let judged = adjudication.judged.as_ref();
-    let mut values = Values::with_room(12);
+    let mut values = Values::with_room(14);
     values
         .add(id_bytes(adjudication.id))
         .add(id_bytes(adjudication.grade))
@@ -53,7 +54,9 @@ async fn insert_adjudication(
         .add(judged.map(|(_, pass)| *pass))
         .add(adjudication.caller.as_str())
         .add_text(adjudication.note.as_deref())
-        .add(adjudication.time_us);
+        .add(adjudication.time_us)
+        .add(adjudication.corrects.map(|(pass, _)| pass))
+        .add(adjudication.corrects.map(|(_, time_us)| time_us));
     let done = sqlx::query_with(INSERT_ADJUDICATION, values.finish()?).execute(connection).await?;
     Ok(done.rows_affected() > 0)
 }
@@ -75,13 +78,15 @@ pub(super) async fn adjudications(
     connection: &mut SqliteConnection,
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
-    let select = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us \
+    let select = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, \
+         corrects, corrects_us \
          from adjudications where grade = ? order by time_us, id";
     let rows = sqlx::query(select).bind(id_bytes(grade)).fetch_all(connection).await?;
     rows.iter()
         .map(|row| {
             let judge: Option<String> = row.try_get(6)?;
             let judged_pass: Option<bool> = row.try_get(7)?;
+            let (corrects, corrects_us): (Option<bool>, Option<i64>) = (row.try_get(11)?, row.try_get(12)?);
             Ok(Adjudication {
                 id: u128::from(super::rows::batch_id(row.try_get(0)?, "adjudications")?),
                 grade,
@@ -94,6 +99,7 @@ pub(super) async fn adjudications(
                 caller: row.try_get(8)?,
                 note: row.try_get(9)?,
                 time_us: row.try_get(10)?,
+                corrects: corrects.zip(corrects_us),
             })
         })
         .collect()

@@ -16,6 +16,7 @@ fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
         graded_pass: false,
         pass: true,
         weight,
+        corrects: None,
         judged: Some(("judge@1".to_owned(), true)),
         caller: "local".to_owned(),
         note: Some("a fraction".to_owned()),
@@ -35,7 +36,7 @@ async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
     let checked: Vec<_> = counts.checked.values().flatten().collect();
     let checks = checked.iter().map(|(_, checked)| checked.checks).sum();
     let weight = checked.iter().map(|(_, checked)| checked.disagreed_weight).sum();
-    (negatives, positives, checks, weight, counts.truths.values().map(|truths| truths.right).sum())
+    (negatives, positives, checks, weight, counts.truths.values().map(|truths| truths.right.unsigned_abs()).sum())
 }
 
 #[tokio::test]
@@ -97,6 +98,26 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
     assert_eq!(found.into_iter().map(Event::Adjudicated).collect::<Vec<_>>(), [chosen, drawn]);
     let judges = store.channels().await.unwrap().checked;
     assert!(judges.values().flatten().any(|(checker, _)| checker.judge == OPERATOR));
+}
+
+#[tokio::test]
+async fn a_later_word_counts_instead_of_the_one_it_takes_back() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 2)).await;
+    let grade = batch(1).grade(1);
+    let first = adjudication(7, grade, Some(1.0));
+    let Event::Adjudicated(mut second) = adjudication(8, grade, Some(1.0)) else { unreachable!() };
+    (second.pass, second.corrects) = (false, Some((true, world::START_US)));
+    record(&store, events(10, vec![first])).await;
+    // The judge's check with probability 1/4, and the operator's.
+    assert_eq!(counted(&store).await, (1, 1, 2, 5.0, 1));
+    record(&store, events(11, vec![Event::Adjudicated(second.clone())])).await;
+    for _ in 0..2 {
+        assert_eq!(counted(&store).await, (1, 1, 2, 4.0, 0));
+        assert_eq!(store.adjudications(grade).await.unwrap()[1], second);
+        world.applied(&store).await;
+    }
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::{Api, body};
 /// Longest note, in bytes.
 const LONGEST_NOTE: usize = 4_096;
 
-/// Keeps an operator's word on a grade. It counts for the rates of the channel if the grade was drawn by
+/// Keeps an operator's word on a grade, instead of an earlier one. It counts for the rates of the channel if the grade was drawn by
 /// `GET /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
     params(("id" = String, Path, description = "Id of the grade")),
