@@ -65,8 +65,10 @@ impl Known {
 
     /// The state as the record has it now.
     pub(crate) async fn read(&self, store: &dyn Store, now: Duration) -> Result<Arc<Ledger>, StoreError> {
-        let counts = store.channels().await?;
-        let ledger = Arc::new(Ledger::new(counts, self.settings.estimate.clone()));
+        let (counts, settings) = (store.channels().await?, self.settings.estimate.clone());
+        // Many channels take a while: the runtime's threads are for others meanwhile.
+        let made = tokio::task::spawn_blocking(move || Arc::new(Ledger::new(counts, settings))).await;
+        let ledger = made.map_err(|error| StoreError::Inconsistent(error.to_string()))?;
         *self.lock() = State { ledger: Arc::clone(&ledger), read: Some(now) };
         Ok(ledger)
     }
