@@ -262,6 +262,19 @@ mod tests {
     }
 
     #[test]
+    fn the_j_that_is_used_is_that_of_the_rates_that_are() {
+        let mut all = counts("math/a", (1_000, 100), (1_000, 50));
+        all.add(counts("math/b", (10, 5), (10, 0)));
+        let ledger = Ledger::new(all, Settings::default());
+        let report = ledger.of("math/b", 1, None);
+        let (used, own, rates) = (report.used_j().unwrap(), report.final_j().unwrap(), report.rates().unwrap());
+        assert!((used.value - (1.0 - rates.rho0 - rates.rho1)).abs() < 1e-15 && used.interval.holds(used.value));
+        assert!((used.value - own.value).abs() > 0.01, "its own J is another: {used:?} {own:?}");
+        assert!(used.interval.low <= own.interval.low && used.interval.high >= own.interval.high);
+        assert_eq!(Ledger::default().of("math/b", 1, None).used_j(), None);
+    }
+
+    #[test]
     fn verdicts_that_judges_decide_change_the_rates_that_count() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
         all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
