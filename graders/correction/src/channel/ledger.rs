@@ -90,14 +90,16 @@ impl Ledger {
         }
     }
 
-    /// The report of a channel as people name it: `math/default@1`, or without a version the newest that was counted.
+    /// The report of a channel as people name it: `math/default`, the newest version that was counted, or `math/default@1`. A channel
+    /// whose own name ends in `@1` goes first.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Report> {
-        let versioned = name.rsplit_once('@').and_then(|(channel, version)| Some((channel, version.parse().ok()?)));
-        let found = versioned.and_then(|(channel, version): (&str, u32)| {
-            self.channels.get(&(channel.to_owned(), version)).map(|counted| &counted.report)
-        });
-        found.or_else(|| self.reports().filter(|report| report.channel == name).last())
+        let newest = self.channels.range((name.to_owned(), 0)..=(name.to_owned(), u32::MAX)).next_back();
+        let versioned = || {
+            let (channel, version) = name.rsplit_once('@')?;
+            self.channels.get_key_value(&(channel.to_owned(), version.parse().ok()?))
+        };
+        newest.or_else(versioned).map(|(_, counted)| &counted.report)
     }
 
     /// All counted channels, by name and version.
@@ -272,6 +274,21 @@ mod tests {
         assert!((used.value - own.value).abs() > 0.01, "its own J is another: {used:?} {own:?}");
         assert!(used.interval.low <= own.interval.low && used.interval.high >= own.interval.high);
         assert_eq!(Ledger::default().of("math/b", 1, None).used_j(), None);
+    }
+
+    #[test]
+    fn a_channel_is_found_by_its_own_name_before_a_version() {
+        let mut all = counts("math/a", (9, 0), (9, 0));
+        all.add(counts("math/a@1", (9, 0), (9, 0)));
+        let newer = counts("math/a", (9, 0), (9, 0));
+        all.graded.extend(newer.graded.into_iter().map(|(at, graded)| (Place { version: 2, ..at }, graded)));
+        let ledger = Ledger::new(all, Settings::default());
+        let found = |name| ledger.named(name).map(|report| (&report.channel[..], report.version));
+        assert_eq!(found("math/a"), Some(("math/a", 2)));
+        assert_eq!(found("math/a@2"), Some(("math/a", 2)));
+        assert_eq!(found("math/a@1"), Some(("math/a@1", 1)));
+        assert_eq!(found("math/a@1@1"), Some(("math/a@1", 1)));
+        assert_eq!((found("math/a@3"), found("math"), found("math/a@x")), (None, None, None));
     }
 
     #[test]
