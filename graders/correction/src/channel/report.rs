@@ -187,6 +187,15 @@ impl Report {
         self.after.map_or(self.j, |after| Some(after.j))
     }
 
+    /// J of the rates that corrections use, 1 - rho0 - rho1 of [`Report::rates`], with the interval of [`Report::final_j`] widened to
+    /// hold it: drawing rates towards other channels moves J too. `None` where a rate is not known. Whether to correct is decided
+    /// by `final_j`, which owes nothing to other channels.
+    #[must_use]
+    pub fn used_j(&self) -> Option<Estimate> {
+        let (value, Interval { low, high }) = (self.rates()?.j(), self.final_j()?.interval);
+        Some(Estimate { value, interval: Interval { low: low.min(value), high: high.max(value) } })
+    }
+
     /// The channel as it is in one batch, where judges have the last word on these shares of its verdicts: negatives, then positives.
     /// What was decided in other batches says nothing of it.
     #[must_use]

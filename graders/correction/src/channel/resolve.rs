@@ -35,6 +35,23 @@ pub(super) struct Half {
     checks: [f64; 2],
 }
 
+/// Wrong shares of each side over channels, each weighing its checks: the weighted sum, and the weights.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Pooled([(f64, f64); 2]);
+
+impl Pooled {
+    pub(super) fn add(&mut self, other: Self) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum = (sum.0 + more.0, sum.1 + more.1);
+        }
+    }
+
+    /// The shares; `None` of a side without checks.
+    pub(super) fn shares(self) -> [Option<f64>; 2] {
+        self.0.map(|(sum, weight)| (weight > 0.0).then(|| sum / weight))
+    }
+}
+
 /// A rate that does not come from checks.
 type Told = (Estimate, Source);
 
@@ -63,19 +80,18 @@ impl Half {
         &self.channel
     }
 
-    /// Wrong share of each side over all channels of the same grader and version, each weighing its checks.
-    pub(super) fn priors(&self, all: &[Self]) -> [Option<f64>; 2] {
-        let family = |half: &Self| half.channel.split_once('/').map(|(grader, _)| (grader.to_owned(), half.version));
-        [0, 1].map(|side| {
-            let (mut sum, mut weight) = (0.0, 0.0);
-            for half in all.iter().filter(|half| family(half) == family(self)) {
-                if let Some(wrong) = half.wrong[side] {
-                    sum += wrong.value * half.checks[side];
-                    weight += half.checks[side];
-                }
-            }
-            (weight > 0.0).then(|| sum / weight)
-        })
+    /// The grader and version whose channels lean on each other.
+    pub(super) fn family(&self) -> (&str, u32) {
+        (self.channel.split_once('/').map_or(&self.channel[..], |(grader, _)| grader), self.version)
+    }
+
+    /// What this channel adds to the wrong shares of its family.
+    pub(super) fn pooled(&self) -> Pooled {
+        let side = |side: usize| {
+            let checks = self.checks[side];
+            self.wrong[side].map_or((0.0, 0.0), |wrong| (wrong.value * checks, checks))
+        };
+        Pooled([side(0), side(1)])
     }
 
     pub(super) fn report(&self, priors: [Option<f64>; 2], declared: Option<Rates>, settings: &Settings) -> Report {
@@ -89,8 +105,13 @@ impl Half {
         let found = measured(&self.window, f, e);
         let shrunk = self.shrunk(checked, shares, priors, settings);
 
+        // Without items on one side a rate is 0 or 1 whatever is drawn towards; and no rate is drawn out of its own interval.
+        let one_sided = self.window.negatives.sum <= 0.0 || self.window.positives.sum <= 0.0;
+        let held = |estimate: Estimate, shrunk: f64| {
+            if one_sided { estimate.value } else { shrunk.max(estimate.interval.low).min(estimate.interval.high) }
+        };
         let rate = |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
-            (Some(estimate), _) => Some(Rate { estimate, shrunk, source: Source::Measured }),
+            (Some(estimate), _) => Some(Rate { estimate, shrunk: held(estimate, shrunk), source: Source::Measured }),
             (None, Some((estimate, source))) => Some(Rate { estimate, shrunk: estimate.value, source }),
             (None, None) => None,
         };

@@ -10,8 +10,9 @@ pub struct Function {
     pub name: &'static str,
     /// The section it stands in.
     pub section: &'static str,
-    /// Its formula. `R` is the reward as it stands when the function acts, `W` what a wrong answer with the same parts would have
-    /// there, `s` a part's score, `L` a length in tokens.
+    /// Its formula. `R` is the reward as it stands when the function acts, `W` the larger of what a wrong answer with the same parts
+    /// would have there and of the best wrong answer of the group that does not stand above it, `s` a part's score, `L` a length in
+    /// tokens.
     pub formula: &'static str,
     /// Where the formula is from.
     pub source: &'static str,

@@ -41,12 +41,18 @@ impl Policy {
     ///    staged; then shaped. A correction comes before any shape, for it is unbiased only on the verdict itself;
     /// 3. format gates;
     /// 4. factors on right answers: efficiency, length (GRPO-lambda), diversity. They act on what the item has above
-    ///    a wrong answer with the same parts, which for a plain outcome of 1 is the reward itself;
-    /// 5. penalties: length, repetition. They take a right answer no lower than a wrong one with the same parts.
+    ///    its floor W, which for a plain outcome of 1 among wrong ones of 0 is the reward itself;
+    /// 5. penalties: length, repetition. They take a right answer no lower than W; where they would, the term `right_answer_floor`
+    ///    gives back the rest.
     ///
-    /// So no factor and no penalty puts a wrong answer above a right one of its group that has the same parts, whatever their
-    /// numbers: "a wrong one" stands at 0 or at the best outcome of a wrong answer of the group, whichever is more.
-    /// With a measure as the outcome there is no such number, and penalties do not touch items that passed.
+    /// W is the larger of two numbers as they stand after the gates: what a wrong answer with the same parts would have, and the
+    /// reward of the best wrong answer of the group, whatever its parts, that does not stand above the item. "A wrong answer with
+    /// the same parts" stands at 0 or at the best outcome of a wrong answer of the group, whichever is more.
+    ///
+    /// So no factor and no penalty puts a wrong answer above a right one of its group that stood as high or higher, whatever the
+    /// parts and numbers of the two. Parts may do so before: a combination that lets a wrong answer with all of them stand above a
+    /// right one with none is the policy's own word, and is kept.
+    /// With a measure as the outcome W is the reward itself, and penalties do not touch items that passed.
     ///
     /// Right is what passed (or agrees with the label) and is not vetoed. Items neither right nor wrong (graders without a notion
     /// of pass) get no factor and the whole of every penalty.
@@ -133,7 +139,7 @@ impl Policy {
         peers
     }
 
-    /// Factors on what a right answer has above a wrong one.
+    /// Factors on what a right answer has above its floor.
     fn reward_efficiency<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>, peers: &Peers<'_>) {
         if !draft.is_right() {
             return;
@@ -164,11 +170,11 @@ impl Policy {
         }
         let factor: f64 = draft.terms[first..].iter().map(|term| term.value).product();
         if draft.terms.len() > first {
-            draft.value = draft.as_wrong + (draft.value - draft.as_wrong) * factor;
+            draft.value = draft.floor + (draft.value - draft.floor) * factor;
         }
     }
 
-    /// Penalties, which take a right answer no lower than a wrong one.
+    /// Penalties, which take a right answer no lower than its floor.
     fn punish<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>) {
         let first = draft.terms.len();
         let mut push = |name, value: f64, of| {
@@ -194,10 +200,10 @@ impl Policy {
             }
         }
         draft.value += draft.terms[first..].iter().map(|term| term.value).sum::<f64>();
-        if draft.is_right() && draft.value < draft.as_wrong {
-            let back = draft.as_wrong - draft.value;
+        if draft.is_right() && draft.value < draft.floor {
+            let back = draft.floor - draft.value;
             draft.terms.push(term("right_answer_floor", TermKind::Penalty, back, None));
-            draft.value = draft.as_wrong;
+            draft.value = draft.floor;
         }
     }
 }

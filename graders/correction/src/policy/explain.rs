@@ -11,8 +11,9 @@ pub struct Explained {
     pub field: String,
     /// Its name in [`FUNCTIONS`].
     pub function: &'static str,
-    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts, `W` what a wrong answer with
-    /// the same parts would have there: 0 for a plain outcome.
+    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts, `W` the larger
+    /// of what a wrong answer with the same parts would have there and of the best wrong answer of the group that does not stand above
+    /// it: 0 for a plain outcome among wrong ones of 0.
     pub formula: String,
     /// Where the formula is from.
     pub source: &'static str,

@@ -1,5 +1,6 @@
 //! The first half of a reward, for one group: vetoes, outcome, what it is combined with, its shape, format gates. Beside each number
-//! goes that of a wrong answer with the same parts, which is what the second half (`compose.rs`) may not take a right answer below.
+//! goes that of a wrong answer with the same parts; the second half (`compose.rs`) may take a right answer neither below it nor below
+//! a wrong answer of its group that it stood above.
 
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ pub(super) struct Draft<'p> {
     pub(super) value: f64,
     /// The reward so far of a wrong answer with the same parts; at most `value`.
     pub(super) as_wrong: f64,
+    /// What factors and penalties take a right answer no lower than: `as_wrong`, or the best wrong answer of the group that does
+    /// not stand above it; at most `value`. Known when the first half is done.
+    pub(super) floor: f64,
     vetoed: bool,
 }
 
@@ -71,6 +75,7 @@ impl Policy {
                 self.cut(item, draft);
             }
         }
+        set_floors(&mut drafts);
         Drafts { items, drafts, facts }
     }
 
@@ -124,7 +129,8 @@ impl Policy {
             terms.push(term(self.combine.as_ref().map_or("stages", Combine::name), TermKind::Outcome, value, None));
         }
         let right = if verdict.vetoed { Some(false) } else { verdict.right };
-        Some(Draft { terms, right, value, as_wrong: floor.min(value), vetoed: verdict.vetoed })
+        let as_wrong = floor.min(value);
+        Some(Draft { terms, right, value, as_wrong, floor: as_wrong, vetoed: verdict.vetoed })
     }
 
     /// Shapes what is there, and holds what is vetoed to its bound. Vetoed items are not part of what a shape is fitted to.
@@ -161,6 +167,18 @@ impl Policy {
                 draft.terms.push(term(&gate.part, TermKind::Penalty, -gate.penalty, None));
             }
         }
+    }
+}
+
+/// Finds the floor of each right answer.
+fn set_floors(drafts: &mut [Option<Draft<'_>>]) {
+    let wrong = drafts.iter().flatten().filter(|draft| draft.right == Some(false));
+    let mut wrong: Vec<f64> = wrong.map(|draft| draft.value).collect();
+    wrong.sort_by(f64::total_cmp);
+    for draft in drafts.iter_mut().flatten() {
+        let passed = wrong.partition_point(|value| *value <= draft.value);
+        let best = passed.checked_sub(1).and_then(|at| wrong.get(at));
+        draft.floor = best.map_or(draft.as_wrong, |best| best.max(draft.as_wrong));
     }
 }
 

@@ -163,6 +163,26 @@ fn penalties_hold_at_a_wrong_answer() {
 }
 
 #[test]
+fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
+    let (none, all) = ([part("s", Some(0.0))], [part("s", Some(1.0))]);
+    let plain = Sample { parts: &none, measures: &[("cost", 2.0)], ..right() };
+    let styled = Sample { parts: &all, tokens: Some(1.0), measures: &[("cost", 0.0)], ..wrong() };
+    let mut value = json!({ "combine": { "weighted": { "weights": { "outcome": 3, "s": 2 } } } });
+    // 3/5 for the right one, 2/5 for the wrong one.
+    near(&policy(&value).compose(&[plain, styled]), &[Some(0.6), Some(0.4)]);
+    value["efficiency"] = json!({ "cost": { "alpha": 0.5, "most": 2 } });
+    // Half of the 1/5 above the wrong one.
+    near(&policy(&value).compose(&[plain, styled]), &[Some(0.5), Some(0.4)]);
+    value["length"] = json!({ "soft_overlong": { "max": 100, "buffer": 50 } });
+    near(&policy(&value).compose(&[plain, styled]), &[Some(0.4), Some(0.4)]);
+    // Alone it may lose all that being right gave it: 3/5 * 1/2 - 1, held at 0.
+    near(&policy(&value).compose(&[plain]), &[Some(0.0)]);
+    // What a policy says stands above stays above: 2/5 for the right one, 3/5 for the wrong one.
+    value["combine"]["weighted"]["weights"] = json!({ "outcome": 2, "s": 3 });
+    near(&policy(&value).compose(&[plain, styled]), &[Some(0.0), Some(0.6)]);
+}
+
+#[test]
 fn a_missing_part_is_no_zero() {
     let (graded, failed) = ([part("style", Some(1.0))], [part("style", None)]);
     let value = json!({ "combine": { "weighted": { "weights": { "outcome": 1, "style": 1 } } } });
@@ -384,11 +404,13 @@ proptest! {
                 ..if *is_right { right() } else { Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() } }
             })
             .collect();
-        let policy = policy(&value);
-        let composed = policy.compose(&group);
-        for (a, of_right) in members.iter().zip(&composed) {
-            for (b, of_wrong) in members.iter().zip(&composed) {
-                if a.0 && !b.0 && a.1 == b.1 {
+        let whole = policy(&value);
+        let first_half = Policy { efficiency: None, diversity: None, length: None, repetition: None, ..whole.clone() };
+        let (composed, before) = (whole.compose(&group), first_half.compose(&group));
+        for ((a, of_right), right_before) in members.iter().zip(&composed).zip(&before) {
+            for ((b, of_wrong), wrong_before) in members.iter().zip(&composed).zip(&before) {
+                let stood = right_before.reward.unwrap().get() >= wrong_before.reward.unwrap().get();
+                if a.0 && !b.0 && (stood || a.1 == b.1) {
                     let (right, wrong) = (of_right.reward.unwrap().get(), of_wrong.reward.unwrap().get());
                     prop_assert!(right >= wrong - 1e-12, "{right} < {wrong}: {of_right:?} {of_wrong:?}");
                 }

@@ -99,11 +99,12 @@ pub enum TermKind {
     Shape,
     /// A part was not met that cuts the reward; the value is the factor on a reward above 0.
     Gate,
-    /// The value is a factor in \[0, 1\] on what a right answer has above a wrong one.
+    /// The value is a factor in \[0, 1\] on what a right answer has above its floor: a wrong answer with the same parts, or the best
+    /// wrong answer of the group that does not stand above it.
     Efficiency,
     /// The value is a factor of at least 1 on the same.
     Bonus,
-    /// The value is added; it is at most 0, but for `right_answer_floor`, which gives back what penalties would take too much.
+    /// The value is added; it is at most 0, but for `right_answer_floor`, which gives back what penalties would take below the floor.
     Penalty,
 }
 

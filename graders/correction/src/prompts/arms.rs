@@ -8,6 +8,7 @@ use assay_core::Visit;
 use super::bandit::{self, Earnings};
 use super::choose::{Candidate, reserved};
 use super::settings::{Strategy, Suggest};
+use super::shares::Shares;
 use crate::group::{Grid, as_f64};
 
 /// A category, or a prompt without one.
@@ -79,7 +80,7 @@ fn arm_values(candidates: &[Candidate<'_>], arms: &[Vec<usize>], settings: &Sugg
 }
 
 /// Draws `count` prompts without putting any back: an arm by softmax of the values of those that have prompts left, then one of
-/// its prompts, all alike.
+/// its prompts, all alike. In O(n log n) of arms and prompts, whatever their values ([`Shares`]).
 fn draw(
     mut arms: Vec<Vec<usize>>,
     values: &[f64],
@@ -88,37 +89,13 @@ fn draw(
     random: &mut impl FnMut() -> f64,
 ) -> Vec<(usize, f64)> {
     let mut drawn = Vec::with_capacity(count);
-    let weigh = |arms: &[Vec<usize>]| {
-        let open = arms.iter().zip(values).map(|(arm, value)| if arm.is_empty() { f64::NEG_INFINITY } else { *value });
-        let open: Vec<f64> = open.collect();
-        if arms.iter().all(Vec::is_empty) { Vec::new() } else { bandit::softmax(&open, temperature) }
-    };
-    let mut shares = weigh(&arms);
-    while drawn.len() < count {
-        let total: f64 = shares.iter().sum();
-        // The arms left may be so unlikely that their shares have vanished beside the ones that are used up.
-        if total <= 1e-200 {
-            shares = weigh(&arms);
-            if shares.is_empty() {
-                break;
-            }
+    let mut shares = Shares::new(values, temperature);
+    while drawn.len() < count && shares.renew(|arm| arms.get(arm).is_some_and(|prompts| !prompts.is_empty())) {
+        let arm = shares.at(unit(random()));
+        let Some(prompts) = arms.get_mut(arm).filter(|prompts| !prompts.is_empty()) else {
+            shares.close(arm);
             continue;
-        }
-        let mut left = unit(random()) * total;
-        let mut pick = None;
-        for (arm, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-            pick = Some(arm);
-            left -= share;
-            if left < 0.0 {
-                break;
-            }
-        }
-        let Some(arm) = pick else { break };
-        let (Some(prompts), Some(share)) = (arms.get_mut(arm), shares.get_mut(arm)) else { break };
-        if prompts.is_empty() {
-            *share = 0.0;
-            continue;
-        }
+        };
         let place = place(unit(random()), prompts.len());
         drawn.push((prompts.swap_remove(place), values.get(arm).copied().unwrap_or(0.0)));
     }
@@ -180,6 +157,27 @@ mod tests {
         let drawn = draw(vec![vec![0], vec![1], vec![2]], &[1e6, 0.0, -1e6], 0.001, 3, &mut || 0.99);
         assert_eq!(drawn.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 1, 2]);
         assert!(draw(vec![vec![]], &[0.0], 0.1, 1, &mut || 0.5).is_empty());
+    }
+
+    #[test]
+    fn very_many_arms_are_drawn_in_little_time() {
+        // Looking at every arm for each prompt, or weighing all when the best is used up, would be 10^10 steps.
+        let alone = |n: usize| (0..n).map(|at| vec![at]).collect::<Vec<_>>();
+        let rising: Vec<f64> = (1..=100_000u32).map(f64::from).collect();
+        let drawn = draw(alone(100_000), &rising, 0.001, 100_000, &mut || 0.5);
+        // Each is e^1000 times as likely as the next.
+        assert!(drawn.iter().map(|(at, _)| *at).eq((0..100_000).rev()));
+        let (mut state, mut numbers) = (1u32, 0u32);
+        let mut random = || {
+            numbers += 1;
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state) / f64::from(u32::MAX)
+        };
+        let mut drawn: Vec<usize> =
+            draw(alone(100_000), &[0.5; 100_000], 0.1, 100_000, &mut random).into_iter().map(|(at, _)| at).collect();
+        drawn.sort_unstable();
+        assert!(drawn.into_iter().eq(0..100_000));
+        assert!(numbers <= 300_000, "two for each prompt and one for each arm that is used up: {numbers}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod filter;
 pub mod knapsack;
 pub mod moments;
 pub mod settings;
+mod shares;
 pub mod vade;
 
 pub use belief::{Belief, Wish};

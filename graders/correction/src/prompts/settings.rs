@@ -86,6 +86,15 @@ impl Allocation {
     }
 }
 
+/// Most prompts of one request.
+pub const MOST_PROMPTS: u32 = 100_000;
+
+/// Most rollouts of one prompt. An allocation looks at each of them, so the sizes of a request bound its work.
+pub const MOST_ROLLOUTS: u32 = 4_096;
+
+/// Most rollouts of all prompts of one request, where a budget is said.
+pub const MOST_BUDGET: u64 = 1_000_000;
+
 /// Settings of [`suggest`](super::suggest). Every field has a default; unknown ones are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -94,16 +103,16 @@ pub struct Suggest {
     pub strategy: Strategy,
     /// How rollouts are divided; `even` unless said.
     pub allocation: Allocation,
-    /// How many prompts, at least 1; 32.
+    /// How many prompts, from 1 to 100,000; 32.
     pub count: u32,
     /// Rollouts of a prompt where nothing divides a budget, from `least` to `most`; 8.
     pub rollouts: u32,
     /// Fewest rollouts of a prompt, at least 1; 2, because one rollout has nothing to be compared with.
     pub least: u32,
-    /// Most rollouts of a prompt; 64.
+    /// Most rollouts of a prompt, at most 4,096; 64.
     pub most: u32,
-    /// Rollouts of all prompts together, at least `least`; `rollouts` for each prompt unless said. Where it does not hold the
-    /// least of `count` prompts, fewer are suggested.
+    /// Rollouts of all prompts together, from `least` to 1,000,000; `rollouts` for each prompt unless said. Where it does not hold
+    /// the least of `count` prompts, fewer are suggested.
     pub budget: Option<u64>,
     /// Share of right answers wished for, in \[0, 1\]; 0.5.
     pub target: f64,
@@ -180,11 +189,12 @@ impl Suggest {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let strength = |value: f64| (0.01..=1000.0).contains(&value);
         let holds = |held: bool, field, must| if held { Ok(()) } else { Err(BadSetting { field, must }) };
-        holds(self.count >= 1, "count", "at least 1")?;
+        holds((1..=MOST_PROMPTS).contains(&self.count), "count", "from 1 to 100,000")?;
         holds(self.least >= 1, "least", "at least 1")?;
-        holds(self.most >= self.least, "most", "`least` or more")?;
+        holds((self.least..=MOST_ROLLOUTS).contains(&self.most), "most", "from `least` to 4,096")?;
         holds((self.least..=self.most).contains(&self.rollouts), "rollouts", "from `least` to `most`")?;
-        holds(self.budget.is_none_or(|budget| budget >= u64::from(self.least)), "budget", "`least` or more")?;
+        let budgets = u64::from(self.least)..=MOST_BUDGET;
+        holds(self.budget.is_none_or(|budget| budgets.contains(&budget)), "budget", "from `least` to 1,000,000")?;
         holds(share(self.target), "target", "from 0 to 1")?;
         let band = self.band.is_none_or(|[low, high]| share(low) && share(high) && low <= high);
         holds(band, "band", "two shares from 0 to 1, the lower one first")?;
@@ -245,10 +255,15 @@ mod tests {
     fn a_bad_setting_is_named() {
         let cases = [
             (r#"{"count": 0}"#, "count"),
+            (r#"{"count": 100001}"#, "count"),
             (r#"{"least": 0}"#, "least"),
             (r#"{"least": 9, "most": 8}"#, "most"),
+            (r#"{"most": 4294967295}"#, "most"),
+            (r#"{"least": 5000, "rollouts": 5000, "most": 5000}"#, "most"),
             (r#"{"rollouts": 1}"#, "rollouts"),
+            (r#"{"rollouts": 4097}"#, "rollouts"),
             (r#"{"budget": 1}"#, "budget"),
+            (r#"{"budget": 18446744073709551615}"#, "budget"),
             (r#"{"target": 1.5}"#, "target"),
             (r#"{"band": [0.8, 0.2]}"#, "band"),
             (r#"{"rates": {"rho0": 0.5, "rho1": 0.5}}"#, "rates"),
@@ -265,6 +280,12 @@ mod tests {
             assert_eq!(settings.check().unwrap_err().field, field);
         }
         let count = serde_json::from_str::<Suggest>(r#"{"count": 0}"#).unwrap();
-        assert_eq!(count.check().unwrap_err().to_string(), "`count` must be at least 1");
+        assert_eq!(count.check().unwrap_err().to_string(), "`count` must be from 1 to 100,000");
+    }
+
+    #[test]
+    fn the_largest_request_may_be_asked() {
+        let text = r#"{"count": 100000, "least": 4096, "rollouts": 4096, "most": 4096, "budget": 1000000}"#;
+        assert_eq!(serde_json::from_str::<Suggest>(text).unwrap().check(), Ok(()));
     }
 }
