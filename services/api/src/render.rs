@@ -167,10 +167,10 @@ fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
         channel: Cow::Borrowed(&report.channel),
         rho0: rates.map(|rates| rates.rho0).or(report.rho0.map(|rate| rate.shrunk)),
         rho1: rates.map(|rates| rates.rho1).or(report.rho1.map(|rate| rate.shrunk)),
-        j: report.final_j().map(|j| j.value),
+        j: report.used_j().map(|j| j.value),
         rho0_interval: before(report.rho0),
         rho1_interval: before(report.rho1),
-        j_interval: report.final_j().map(bounds),
+        j_interval: report.used_j().map(bounds),
         after_appeals: after.is_some(),
         uncorrected: report.uncorrected.map(|why| why.to_string()),
     }
