@@ -83,7 +83,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "product",
         section: "combine",
-        formula: "outcome * s_1 * s_2 ...",
+        formula: "outcome * s_1 * s_2 ..., at most outcome",
         source: "textbook",
         summary: "each part cuts what the others leave",
         example: r#"{"combine":{"product":{"parts":["style"]}}}"#,
@@ -107,7 +107,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "rubric",
         section: "combine",
-        formula: "0 unless critical parts are met, else sum w g(s) / sum w, g(s) = (1 + c) s / (1 + c s)",
+        formula: "sum w g(s) / sum w, at most 0 unless critical parts are met, g(s) = (1 + c) s / (1 + c s)",
         source: "Rubric Anchors (arXiv 2508.12790) for the idea; own derivation of the form",
         summary: "a rubric with critical parts and saturation",
         example: r#"{"combine":{"rubric":{"weights":{"outcome":2,"style":1},"critical":["safe"],"saturation":1}}}"#,
