@@ -7,6 +7,8 @@ use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::policy::read::number;
+
 /// Which verdicts go to a judge, as a policy says it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,7 +84,7 @@ impl Appeals {
         ];
         for (field, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                return wrong(field, &format!("`{field}` is a share from 0 to 1: {share}"));
+                return wrong(field, &format!("`{field}` is a share from 0 to 1: {}", number(share)));
             }
         }
         if self.judge.get("type").and_then(Value::as_str).is_none() {
