@@ -350,7 +350,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "hash(policy, run, step, id) < share",
         source: "appeals of arXiv 2510.00915; Horvitz and Thompson 1952 for the weights",
         summary: "sends a share of verdicts to a second verifier, whose word is counted or has the last word",
-        example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
+        example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}","rounding":"gold"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
     },
     Function {
         name: "declared",
