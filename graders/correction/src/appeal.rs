@@ -7,13 +7,16 @@ use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::policy::read::number;
+
 /// Which verdicts go to a judge, as a policy says it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Appeals {
     /// The judge's task: an object with a `type`. Its texts are templates over `prompt`, `completion`, `task` and `evidence`.
     pub judge: Value,
-    /// Channels whose verdicts go to this judge, as in `math/gsm-like` or `math/*`; all when empty.
+    /// Channels whose verdicts go to this judge, as in `math/gsm-like` or `math/*`; all when empty. `*` stands for every family of
+    /// a grader and for nothing less.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// Share of negatives that is appealed, in \[0, 1\].
@@ -82,11 +85,16 @@ impl Appeals {
         ];
         for (field, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                return wrong(field, &format!("`{field}` is a share from 0 to 1: {share}"));
+                return wrong(field, &format!("`{field}` is a share from 0 to 1: {}", number(share)));
             }
         }
         if self.judge.get("type").and_then(Value::as_str).is_none() {
             return wrong("judge", "`judge` is a task: an object with a `type` that names a grader");
+        }
+        if let Some(at) = self.channels.iter().position(|pattern| !is_pattern(pattern)) {
+            let message = "no channel is named like this; write a grader and a family, as `math/default`, or `math/*` for all \
+                           families of a grader";
+            return wrong(&format!("channels/{at}"), message);
         }
         if self.negatives <= 0.0 && self.positives <= 0.0 {
             return wrong("negatives", "nothing is appealed: give `negatives` or `positives` a share above 0");
@@ -139,6 +147,13 @@ impl Appeals {
     pub fn rate(&self, passes: bool) -> f64 {
         if passes { self.positives } else { self.negatives }
     }
+}
+
+/// Whether some channel may be meant: a grader, `/`, and a family or `*`.
+fn is_pattern(pattern: &str) -> bool {
+    pattern.split_once('/').is_some_and(|(grader, family)| {
+        !grader.is_empty() && !grader.contains('*') && (family == "*" || !family.contains('*'))
+    })
 }
 
 /// Where an item falls in \[0, 1): the same for the same policy, run, step and item, and as good as random over items.
@@ -227,6 +242,15 @@ mod tests {
         assert!(rule.covers("math/gsm-like") && rule.covers("sql/easy"));
         assert!(!rule.covers("sql/hard") && !rule.covers("mathx/a"));
         assert!(appeals(&json!({})).unwrap().covers("anything/at-all"));
+    }
+
+    #[test]
+    fn a_pattern_that_covers_nothing_is_refused() {
+        for pattern in ["math", "*", "", "*/default", "ma*/default", "math/gsm*", "math/**", "math/a/*", "/*"] {
+            let found = appeals(&json!({ "channels": ["sql/*", pattern] })).unwrap_err();
+            assert!(found.starts_with("/channels/1: no channel is named like this"), "{pattern}: {found}");
+        }
+        assert!(appeals(&json!({ "channels": ["math/a/b", "math/a@1", "sql/*"] })).is_ok());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::read::number;
+
 /// How often a verifier is wrong, both ways. The verdict is noisy given the truth and nothing else: class-conditional noise
 /// (arXiv 2510.00915).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -23,8 +25,10 @@ struct Unchecked {
 impl TryFrom<Unchecked> for Rates {
     type Error = String;
     fn try_from(rates: Unchecked) -> Result<Self, String> {
-        Self::new(rates.rho0, rates.rho1)
-            .ok_or_else(|| format!("rates are shares from 0 to 1: rho0 {}, rho1 {}", rates.rho0, rates.rho1))
+        Self::new(rates.rho0, rates.rho1).ok_or_else(|| {
+            let (rho0, rho1) = (number(rates.rho0), number(rates.rho1));
+            format!("rates are shares from 0 to 1: rho0 {rho0}, rho1 {rho1}")
+        })
     }
 }
 

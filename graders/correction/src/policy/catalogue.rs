@@ -83,7 +83,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "product",
         section: "combine",
-        formula: "outcome * s_1 * s_2 ...",
+        formula: "outcome * s_1 * s_2 ..., at most outcome",
         source: "textbook",
         summary: "each part cuts what the others leave",
         example: r#"{"combine":{"product":{"parts":["style"]}}}"#,
@@ -107,7 +107,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "rubric",
         section: "combine",
-        formula: "0 unless critical parts are met, else sum w g(s) / sum w, g(s) = (1 + c) s / (1 + c s)",
+        formula: "sum w g(s) / sum w, at most 0 unless critical parts are met, g(s) = (1 + c) s / (1 + c s)",
         source: "Rubric Anchors (arXiv 2508.12790) for the idea; own derivation of the form",
         summary: "a rubric with critical parts and saturation",
         example: r#"{"combine":{"rubric":{"weights":{"outcome":2,"style":1},"critical":["safe"],"saturation":1}}}"#,
@@ -350,7 +350,7 @@ pub const FUNCTIONS: &[Function] = &[
         formula: "hash(policy, run, step, id) < share",
         source: "appeals of arXiv 2510.00915; Horvitz and Thompson 1952 for the weights",
         summary: "sends a share of verdicts to a second verifier, whose word is counted or has the last word",
-        example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
+        example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}","rounding":"gold"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
     },
     Function {
         name: "declared",

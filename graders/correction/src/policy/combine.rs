@@ -1,5 +1,6 @@
 //! How the outcome and the parts of an item become one number. Each function here grows with the outcome, other parts equal; it
-//! knows nothing of the group, of length and of cost.
+//! knows nothing of the group, of length and of cost. None pays for a part that is not met, of a negative outcome neither: a
+//! corrected verdict of no pass is -rho0 / J, and 0 would be more.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +77,7 @@ pub struct Link {
 pub struct Rubric {
     /// At least 0 each, not all 0; `outcome` among them.
     pub weights: BTreeMap<String, f64>,
-    /// Parts without which all is 0.
+    /// Parts without which nothing is above 0.
     #[serde(default)]
     pub critical: Vec<String>,
     /// How much sooner a part saturates, 0 (not at all) to 100.
@@ -111,10 +112,12 @@ pub fn weighted(terms: &[(f64, f64)]) -> Option<f64> {
     (total > 0.0).then(|| terms.iter().map(|(weight, score)| weight * score).sum::<f64>() / total)
 }
 
-/// Outcome times the scores of all parts. 1 part of 0 makes it 0.
+/// Outcome times the scores of all parts, and of a negative outcome no more than the outcome itself: min(outcome, outcome s_1 s_2
+/// ...) there, because cutting a loss would pay for parts that are not met. 1 part of 0 makes an outcome of 0 or more 0.
 #[must_use]
 pub fn product(outcome: f64, scores: &[f64]) -> f64 {
-    scores.iter().fold(outcome, |product, score| product * score)
+    let product = scores.iter().fold(outcome, |product, score| product * score);
+    if outcome < 0.0 { product.min(outcome) } else { product }
 }
 
 /// The smallest of the outcome and the scores.
@@ -154,15 +157,16 @@ pub fn saturated(score: f64, c: f64) -> f64 {
     }
 }
 
-/// Rubric aggregation (weights, veto and saturation after Rubric Anchors, arXiv 2508.12790; the form is an own derivation): 0 when a
-/// critical part is not met, else sum w g(s) / sum w with g [`saturated`]. `terms` holds (weight, score).
+/// Rubric aggregation (weights, veto and saturation after Rubric Anchors, arXiv 2508.12790; the form is an own derivation): sum w g(s) /
+/// sum w with g [`saturated`], at most 0 when a critical part is not met. `terms` holds (weight, score). The mean is below 0 with
+/// a negative outcome only, and then no critical part makes it better by not being met.
 ///
 /// `None` unless the weights sum to more than 0.
 #[must_use]
 pub fn rubric(critical_met: bool, terms: &[(f64, f64)], saturation: f64) -> Option<f64> {
     let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
     let sum = || terms.iter().map(|(weight, score)| weight * saturated(*score, saturation)).sum::<f64>();
-    (total > 0.0).then(|| if critical_met { sum() / total } else { 0.0 })
+    (total > 0.0).then(|| if critical_met { sum() / total } else { (sum() / total).min(0.0) })
 }
 
 /// Rubric of points (RuscaRL): S = sum points b / sum of the positive points, b in \[0, 1\] whether the part is met. `terms`
@@ -288,9 +292,10 @@ impl Section for Combine {
                 let total: f64 = of.weights.values().sum();
                 (format!("({}) / {}", sum(&of.weights), tidy(total)), "each part counts by its weight")
             }
-            Self::Product(of) => {
-                (format!("outcome * {}", of.parts.join(" * ")), "each part cuts what the others leave")
-            }
+            Self::Product(of) => (
+                format!("outcome * {}, at most outcome", of.parts.join(" * ")),
+                "each part cuts what the others leave, of a gain and not of a loss",
+            ),
             Self::Min(of) => (format!("min(outcome, {})", of.parts.join(", ")), "only the weakest part counts"),
             Self::GateChain(of) => {
                 let chain = of.chain.iter().map(|link| format!("{} {} [> {}]", link.weight, link.part, link.above));
@@ -311,7 +316,7 @@ impl Section for Combine {
                 let unless = if of.critical.is_empty() {
                     String::new()
                 } else {
-                    format!("0 unless met: {}; else ", of.critical.join(", "))
+                    format!("at most 0 unless met: {}; ", of.critical.join(", "))
                 };
                 (
                     format!("{unless}({terms}) / {}, g(s) = {} s / (1 + {c} s)", tidy(total), tidy(1.0 + c)),
@@ -379,6 +384,7 @@ impl Points {
 #[cfg(test)]
 mod tests {
     use assay_core::Score;
+    use proptest::prelude::*;
 
     use super::super::Part;
     use super::*;
@@ -398,6 +404,9 @@ mod tests {
     #[test]
     fn a_product_and_a_least_are_what_they_say() {
         near(product(1.0, &[0.5, 0.5]), 0.25);
+        // A loss is not cut: -0.6 * 0.5 would be more than -0.6.
+        near(product(-0.6, &[0.5, 0.0]), -0.6);
+        near(product(-0.6, &[1.0]), -0.6);
         near(least(1.0, &[0.5, 0.7]), 0.5);
         near(least(0.2, &[0.5, 0.7]), 0.2);
     }
@@ -430,6 +439,9 @@ mod tests {
         // (2 * g(1) + 1 * g(0.5)) / 3 with c = 1: (2 + 2/3) / 3
         near(rubric(true, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 8.0 / 9.0);
         near(rubric(false, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 0.0);
+        // A loss stays: (2 * -0.6 + 1 * 0) / 3, and not 0; (2 * -0.6 + 1 * 1) / 3 is what it would be with the other part.
+        near(rubric(false, &[(2.0, -0.6), (1.0, 0.0)], 0.0).unwrap(), -0.4);
+        near(rubric(true, &[(2.0, -0.6), (1.0, 1.0)], 0.0).unwrap(), -0.2 / 3.0);
         assert_eq!(rubric(true, &[], 1.0), None);
     }
 
@@ -464,5 +476,41 @@ mod tests {
         let item = Sample { measures: &[("raw", 2.5)], ..item };
         near(judged.apply(1.0, true, &item).unwrap(), 0.817_574_476_193_643_7);
         near(judged.apply(0.0, false, &item).unwrap(), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_that_is_not_met_never_pays(
+            outcome in -2.0..2.0f64, scores in prop::collection::vec(0.0..=1.0f64, 1..4), at in 0..4usize,
+            saturation in 0.0..5.0f64, raw in -3.0..3.0f64,
+        ) {
+            let mut met = scores.clone();
+            let at = at % met.len();
+            met[at] = 1.0;
+            let below = |worse: f64, better: f64| worse <= better + 1e-12;
+            prop_assert!(below(product(outcome, &scores), product(outcome, &met)));
+            prop_assert!(below(least(outcome, &scores), least(outcome, &met)));
+            let terms = |scores: &[f64]| {
+                let parts = scores.iter().map(|score| (0.5, *score));
+                std::iter::once((1.0, outcome)).chain(parts).collect::<Vec<_>>()
+            };
+            prop_assert!(below(weighted(&terms(&scores)).unwrap(), weighted(&terms(&met)).unwrap()));
+            let rubric = |critical, scores: &[f64]| rubric(critical, &terms(scores), saturation).unwrap();
+            prop_assert!(below(rubric(false, &scores), rubric(true, &met)));
+            prop_assert!(below(rubric(false, &scores), rubric(false, &met)));
+            prop_assert!(below(constrained(false, raw, 0.0), constrained(true, raw, 0.0)));
+            let chain = |scores: &[f64]| scores.iter().map(|score| (0.5, 0.5, *score)).collect::<Vec<_>>();
+            prop_assert!(below(gate_chain(outcome, -1.0, &chain(&scores)), gate_chain(outcome, -1.0, &chain(&met))));
+        }
+
+        #[test]
+        fn more_of_the_outcome_is_never_less(
+            a in -2.0..2.0f64, b in -2.0..2.0f64, scores in prop::collection::vec(0.0..=1.0f64, 1..4),
+        ) {
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(product(low, &scores) <= product(high, &scores));
+            let rubric = |outcome, critical| rubric(critical, &[(2.0, outcome), (1.0, scores[0])], 1.0).unwrap();
+            prop_assert!(rubric(low, false) <= rubric(high, false) && rubric(low, true) <= rubric(high, true));
+        }
     }
 }

@@ -195,7 +195,8 @@ impl Section for Filter {
             Self::BestOfN(_) => Ok(()),
             Self::BestRandom(of) | Self::BestWorst(of) => {
                 let open = of.best > 0.0 && of.best < 1.0;
-                let message = format!("{} is not between 0 and 1; for the best alone use `best_of_n`", of.best);
+                let message =
+                    format!("{} is not between 0 and 1; for the best alone use `best_of_n`", read::number(of.best));
                 if open { Ok(()) } else { Err(read::PolicyError::at("best", message).under(self.name())) }
             }
             Self::Power(of) => read::positive("power/exponent", of.exponent)

@@ -173,7 +173,11 @@ impl Section for Length {
             read::positive("soft_overlong/max", of.max)?;
             read::positive("soft_overlong/buffer", of.buffer)?;
             if of.buffer > of.max {
-                let message = format!("the buffer of {} is longer than max {}; make it shorter", of.buffer, of.max);
+                let message = format!(
+                    "the buffer of {} is longer than max {}; make it shorter",
+                    read::number(of.buffer),
+                    read::number(of.max)
+                );
                 return Err(PolicyError::at("soft_overlong/buffer", message));
             }
             read::positive("soft_overlong/factor", of.factor)?;
@@ -183,7 +187,11 @@ impl Section for Length {
             read::positive("beyond/max", of.max)?;
             read::within("beyond/threshold", of.threshold, 0.0, f64::MAX)?;
             if of.threshold >= of.max {
-                let message = format!("threshold {} is not below max {}; exchange them", of.threshold, of.max);
+                let message = format!(
+                    "threshold {} is not below max {}; exchange them",
+                    read::number(of.threshold),
+                    read::number(of.max)
+                );
                 return Err(PolicyError::at("beyond/threshold", message));
             }
             read::positive("beyond/weight", of.weight)?;

@@ -11,6 +11,9 @@ use super::{OUTCOME, Outcome, Policy, Sample};
 /// Most names or numbers in one list of a policy: an inline policy must not make every item of a batch expensive.
 pub const MAX_LIST: usize = 64;
 
+/// Most bytes of a policy's summary: it is kept and shown with the policy.
+const MAX_SUMMARY: usize = 4_096;
+
 /// A policy cannot be used as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyError {
@@ -87,6 +90,10 @@ impl Policy {
     /// # Errors
     /// [`PolicyError`] for the first thing that is wrong.
     pub fn check(&self) -> Checked {
+        if let Some(summary) = self.summary.as_ref().filter(|summary| summary.len() > MAX_SUMMARY) {
+            let message = format!("{} bytes are more than {MAX_SUMMARY}; say it in fewer words", summary.len());
+            return Err(PolicyError::at("summary", message));
+        }
         for (name, section) in self.sections() {
             section.check().map_err(|error| error.under(name))?;
         }
@@ -139,12 +146,18 @@ fn pointer(path: &Path) -> String {
     path.iter().map(step).collect()
 }
 
+/// A number as messages show it: by its exponent where it would be a row of zeros, which is up to 300 of them.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e9 || (size > 0.0 && size < 1e-9) { format!("{value:e}") } else { value.to_string() }
+}
+
 /// Refuses a number outside `low..=high`.
 pub(super) fn within(field: impl fmt::Display, value: f64, low: f64, high: f64) -> Checked {
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError::at(field, format!("{value} is not from {low} to {high}")))
+    Err(PolicyError::at(field, format!("{} is not from {} to {}", number(value), number(low), number(high))))
 }
 
 /// Refuses what is not a finite number above 0.
@@ -152,7 +165,7 @@ pub(super) fn positive(field: impl fmt::Display, value: f64) -> Checked {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }
-    Err(PolicyError::at(field, format!("{value} is not a number above 0")))
+    Err(PolicyError::at(field, format!("{} is not a number above 0", number(value))))
 }
 
 /// Refuses NaN and infinities.
@@ -358,5 +371,34 @@ mod tests {
     fn an_error_reads_as_a_sentence() {
         let error = Policy::from_json(&json!({ "diversity": { "lambda": -1 } })).unwrap_err();
         assert_eq!(error.to_string(), "policy at `/diversity/lambda`: -1 is not from 0 to 1");
+    }
+
+    #[test]
+    fn a_message_shows_a_large_number_by_its_exponent() {
+        let message = |policy: &Value| refused(policy).1;
+        assert_eq!(message(&json!({ "diversity": { "lambda": 1e308 } })), "1e308 is not from 0 to 1");
+        assert_eq!(message(&json!({ "diversity": { "lambda": -1e-300 } })), "-1e-300 is not from 0 to 1");
+        assert_eq!(message(&json!({ "shape": { "tanh": { "k": -2.5e9 } } })), "-2.5e9 is not a number above 0");
+        assert_eq!(number(999_999_999.5), "999999999.5");
+        for policy in [
+            json!({ "length": { "soft_overlong": { "max": 1e307, "buffer": 1e308 } } }),
+            json!({ "length": { "beyond": { "max": 1e307, "threshold": 1e308 } } }),
+            json!({ "shape": { "bounds": { "low": 1e308, "high": 1e307 } } }),
+            json!({ "repetition": { "ngrams": { "above": 1e308 } } }),
+            json!({ "filter": { "best_worst": { "best": 1e308 } } }),
+            json!({ "rates": { "math/a": { "rho0": 1e308, "rho1": 0 } } }),
+            json!({ "appeals": [{ "judge": { "type": "math" }, "negatives": 1e308 }] }),
+        ] {
+            let message = message(&policy);
+            assert!(message.contains("1e308") && message.len() < 120, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_summary_has_a_length() {
+        let of = |bytes: usize| json!({ "summary": "x".repeat(bytes) });
+        assert!(Policy::from_json(&of(4_096)).is_ok());
+        let (pointer, message) = refused(&of(4_097));
+        assert_eq!((&pointer[..], &message[..]), ("/summary", "4097 bytes are more than 4096; say it in fewer words"));
     }
 }

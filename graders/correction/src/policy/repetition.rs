@@ -175,7 +175,7 @@ impl Section for Repetition {
             if (0.0..1.0).contains(&above) {
                 Ok(())
             } else {
-                Err(PolicyError::at(field, format!("{above} is not from 0 to below 1")))
+                Err(PolicyError::at(field, format!("{} is not from 0 to below 1", read::number(above))))
             }
         };
         if let Some(of) = &self.tail_loop {

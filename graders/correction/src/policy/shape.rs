@@ -302,7 +302,11 @@ impl Section for Shape {
             Self::Clip(of) => read::finite("eta", of.eta),
             Self::Bounds(of) => {
                 read::finite("low", of.low).and_then(|()| read::finite("high", of.high)).and_then(|()| {
-                    let message = format!("low {} is not below high {}; exchange them", of.low, of.high);
+                    let message = format!(
+                        "low {} is not below high {}; exchange them",
+                        read::number(of.low),
+                        read::number(of.high)
+                    );
                     if of.low < of.high { Ok(()) } else { Err(PolicyError::at("low", message)) }
                 })
             }
