@@ -47,7 +47,13 @@ impl Stages {
     pub fn apply(&self, outcome: f64, item: &Sample<'_>) -> Option<f64> {
         let score = |name: &str| if name == OUTCOME { Some(outcome) } else { item.part_score(name) };
         let stages = self.0.iter().map(|stage| Some((stage.weight, stage.until, score(&stage.part)?)));
-        Some(staged(&stages.collect::<Option<Vec<_>>>()?))
+        let stages = stages.collect::<Option<Vec<_>>>()?;
+        if outcome >= 0.0 {
+            return Some(staged(&stages));
+        }
+        // A corrected outcome may be below 0; not getting to it must not pay.
+        let all: Vec<_> = stages.iter().map(|(weight, _, score)| (*weight, f64::NEG_INFINITY, *score)).collect();
+        Some(staged(&stages).min(staged(&all)))
     }
 }
 
@@ -83,7 +89,22 @@ impl Section for Stages {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Part;
     use super::*;
+
+    #[test]
+    fn a_stage_that_is_not_reached_does_not_pay() {
+        let stages: Stages =
+            serde_json::from_str(r#"[{"part":"call","until":1,"weight":1},{"part":"outcome","weight":2}]"#).unwrap();
+        let with = |score| [Part { name: "call", score: assay_core::Score::new(score).ok(), pass: None }];
+        let value = |score: f64| {
+            let parts = with(score);
+            stages.apply(-0.6, &Sample { parts: &parts, ..Sample::default() }).unwrap()
+        };
+        // Reached: (1 - 1.2) / 3. Not reached: 0 would be more; what is there counts with the outcome, (0 - 1.2) / 3.
+        assert!((value(1.0) + 0.2 / 3.0).abs() < 1e-12);
+        assert!((value(0.0) + 0.4).abs() < 1e-12);
+    }
 
     #[test]
     fn the_next_stage_waits_for_this_one() {

@@ -195,6 +195,13 @@ impl Suggest {
         holds((self.least..=self.most).contains(&self.rollouts), "rollouts", "from `least` to `most`")?;
         let budgets = u64::from(self.least)..=MOST_BUDGET;
         holds(self.budget.is_none_or(|budget| budgets.contains(&budget)), "budget", "from `least` to 1,000,000")?;
+        let all = u64::from(self.count) * u64::from(self.rollouts);
+        let divided = self.allocation == Allocation::Knapsack && self.budget.is_none();
+        holds(
+            !divided || all <= MOST_BUDGET,
+            "rollouts",
+            "at most 1,000,000 times `count` together where they are divided",
+        )?;
         holds(share(self.target), "target", "from 0 to 1")?;
         let band = self.band.is_none_or(|[low, high]| share(low) && share(high) && low <= high);
         holds(band, "band", "two shares from 0 to 1, the lower one first")?;
@@ -264,6 +271,7 @@ mod tests {
             (r#"{"rollouts": 4097}"#, "rollouts"),
             (r#"{"budget": 1}"#, "budget"),
             (r#"{"budget": 18446744073709551615}"#, "budget"),
+            (r#"{"allocation": "knapsack", "count": 100000, "rollouts": 64}"#, "rollouts"),
             (r#"{"target": 1.5}"#, "target"),
             (r#"{"band": [0.8, 0.2]}"#, "band"),
             (r#"{"rates": {"rho0": 0.5, "rho1": 0.5}}"#, "rates"),
