@@ -60,6 +60,9 @@ fn policies_are_listed_explained_and_checked() {
     assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
     std::fs::write(folder.path().join("bad.json"), r#"{"coefficient":"ppo"}"#).unwrap();
     refused(folder.path(), &["policies", "--check", "bad.json"], "no estimator is named `ppo`");
+    let judge = r#"{"appeals":[{"judge":{"type":"maths"},"negatives":1}]}"#;
+    std::fs::write(folder.path().join("judge.json"), judge).unwrap();
+    refused(folder.path(), &["policies", "--check", "judge.json"], "no grader is named `maths`");
     std::fs::write(folder.path().join("assay.toml"), "[policies.short]\nlenth = {}\n").unwrap();
     refused(folder.path(), &["serve", "--print-config"], "`policies.short`");
 }
@@ -87,6 +90,7 @@ fn labels_calibrate_a_channel() {
     std::fs::write(folder.path().join("labelled.jsonl"), labelled()).unwrap();
     let database = ["--database", "sqlite://assay.db"];
     let grade = ["grade", "labelled.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"];
+    assert!(out(folder.path(), &["channels", "calibrate", "--dry-run", "labelled.jsonl"]).contains("0.500"));
     out(folder.path(), &grade);
     let calibrate = |more: &[&str]| {
         out(folder.path(), &[&["channels"], &database[..], &["calibrate", "labelled.jsonl"], more].concat())

@@ -68,7 +68,8 @@ struct Made {
 impl Made {
     fn of(composed: &Composed<'_>) -> Self {
         // Finite numbers and texts always serialise.
-        let composition = serde_json::value::to_raw_value(composed).ok().map(Arc::from);
+        let told = (!composed.is_silent()).then(|| serde_json::value::to_raw_value(composed).ok()).flatten();
+        let composition = told.map(Arc::from);
         Self { reward: composed.reward, composition }
     }
 }

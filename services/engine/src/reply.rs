@@ -38,7 +38,7 @@ pub struct ItemResult {
     pub forward: Option<Reward>,
     /// The reward.
     pub reward: Option<Reward>,
-    /// How the policy made the reward, as JSON; `None` for a policy that leaves it the score.
+    /// How the policy made the reward, as JSON; `None` where it is the outcome as it is.
     pub composition: Option<Arc<RawValue>>,
     /// Number to use as the advantage.
     pub coefficient: Option<f64>,

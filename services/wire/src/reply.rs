@@ -69,7 +69,7 @@ pub struct ResultBody<'a> {
     /// What to maximise; finite.
     pub reward: Option<f64>,
     /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`, `label`, `steps`, `missing` where there
-    /// are any; null for a policy that leaves it the score.
+    /// are any; null where it is the outcome as it is.
     #[schema(value_type = Option<Object>)]
     pub composition: Option<Composition<'a>>,
     /// Number to use as the advantage; null when the group has fewer than two graded members, and in streams.

@@ -168,3 +168,14 @@ pub struct Composed<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
+
+impl Composed<'_> {
+    /// Whether there is nothing to say: the reward is the outcome, and nothing stands beside it.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        let Self { terms, steps, weight, tag, label, missing, .. } = self;
+        terms.iter().filter(|term| term.acts()).count() <= 1
+            && steps.is_empty()
+            && (weight.is_none() && tag.is_none() && label.is_none() && missing.is_none())
+    }
+}

@@ -25,6 +25,10 @@ use crate::table;
 pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
     // What is graded to calibrate counts for no rate of what is trained on: it is graded here, without a record.
     let apart = configuration(file, vec![("store", "database", String::new().into())])?;
+    if let Some(ChannelAction::Calibrate { file, dry_run: true }) = &arguments.action {
+        block_on(calibrate::try_out(apart, file, arguments.output.json))?;
+        return Ok(Ended::Done);
+    }
     block_on(async {
         let source = open(file, &arguments.record).await?;
         let done = act(&source, arguments, apart).await;
@@ -52,7 +56,7 @@ async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Re
             let body = compare(source, one, other).await?;
             if json { print(&body) } else { differences(&body) }
         }
-        ChannelAction::Calibrate { file, dry_run } => calibrate::run(source, apart, file, *dry_run, json).await,
+        ChannelAction::Calibrate { file, .. } => calibrate::run(source, apart, file, json).await,
         ChannelAction::Draw { channel, judged, passed, refused } => {
             let passes = passed.then_some(true).or(refused.then_some(false));
             draw(source, Draws { channel: channel.clone(), judged: *judged, passes }).await

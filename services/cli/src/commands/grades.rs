@@ -36,11 +36,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = body.grades.iter().map(row).collect();
-    table::write(&mut out, ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "EXTRACTED", "WHY"], &rows)?;
+    let head = ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "APPEAL", "REWARD", "EXTRACTED", "WHY"];
+    table::write(&mut out, head, &rows)?;
     Ok(Ended::Done)
 }
 
-fn row(grade: &GradeBody) -> [String; 9] {
+fn row(grade: &GradeBody) -> [String; 11] {
     let fact = |names: &[&str]| {
         let found = names.iter().find_map(|name| grade.evidence.pointer(name)?.as_str());
         found.unwrap_or_default().replace(['\n', '\r', '\t'], " ").chars().take(40).collect::<String>()
@@ -53,6 +54,8 @@ fn row(grade: &GradeBody) -> [String; 9] {
         grade.grader.clone(),
         grade.verdict.clone().unwrap_or_else(|| grade.outcome.clone()),
         cell(grade.score),
+        cell(grade.appeal.as_ref().map(|appeal| if appeal.overturned { "overturned" } else { "looked at" })),
+        cell(grade.reward),
         // What was graded, and why, by the names that graders give them.
         fact(&["/extracted", "/statement", "/program"]),
         fact(&["/rule", "/message", "/difference/what", "/first_failure/verdict"]),

@@ -8,6 +8,7 @@ use assay_api::render;
 use assay_client::{Client, Retry};
 use assay_correction::policy::FUNCTIONS;
 use assay_engine::Policy;
+use assay_node::Node;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 
 use super::{block_on, configuration};
@@ -31,8 +32,16 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
         return Ok(Ended::Done);
     }
     if let Some(path) = &arguments.check {
-        let policy = render::policy_body(&read(path)?);
-        return explain(&mut out, &policy, json);
+        let config = configuration(file, vec![("store", "database", String::new().into())])?;
+        let policy = read(path)?;
+        let known = block_on(async {
+            let node = Node::start(config).await?;
+            let known = policy.check_judges(node.engine().graders());
+            node.stop().await;
+            Ok(known)
+        })?;
+        known.map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))?;
+        return explain(&mut out, &render::policy_body(&policy), json);
     }
     let body = match &arguments.server {
         Some(server) => block_on(async { Ok(Client::new(server, Retry::default())?.policies().await?) })?,

@@ -35,17 +35,29 @@ struct Found {
     unlabelled: u64,
 }
 
-pub(super) async fn run(source: &Source, apart: Config, file: &Path, dry_run: bool, json: bool) -> anyhow::Result<()> {
+/// Finds rates and keeps them.
+pub(super) async fn run(source: &Source, apart: Config, file: &Path, json: bool) -> anyhow::Result<()> {
+    let found = found(apart, file).await?;
+    for calibration in &found {
+        keep(source, calibration).await?;
+    }
+    told(&found, json)
+}
+
+/// Finds rates and keeps nothing, so that no record is needed.
+pub(super) async fn try_out(apart: Config, file: &Path, json: bool) -> anyhow::Result<()> {
+    told(&found(apart, file).await?, json)
+}
+
+async fn found(apart: Config, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
     let node = Node::start(apart).await?;
     let found = find(&node, file).await;
     node.stop().await;
-    let found = found?;
-    if !dry_run {
-        for calibration in &found {
-            keep(source, calibration).await?;
-        }
-    }
-    if json { super::print(&found) } else { show(&found) }
+    found
+}
+
+fn told(found: &[CalibrationBody], json: bool) -> anyhow::Result<()> {
+    if json { super::print(&found) } else { show(found) }
 }
 
 /// Grades the lines of a file and finds the rates of their channels.
