@@ -40,6 +40,13 @@ pub struct Appeal {
 }
 
 impl Appeal {
+    /// Whether an item passed after all, of which the grader said `pass`: as its judge says where that has the last word.
+    #[must_use]
+    pub fn settled(appeal: Option<&Self>, pass: Option<bool>) -> Option<bool> {
+        let overturned = appeal.is_some_and(|appeal| appeal.overturned);
+        pass.map(|pass| pass != overturned)
+    }
+
     /// What became of it, in a word: `overturned`, `upheld`, `disagreed` (the judge's word did not count) or `unjudged`.
     #[must_use]
     pub fn word(&self) -> &'static str {

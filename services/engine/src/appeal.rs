@@ -30,18 +30,6 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Whether the item passed after all.
-    pub(crate) fn final_pass(&self) -> Option<bool> {
-        let overturned = self.appeal.as_ref().is_some_and(|appeal| appeal.overturned);
-        self.pass.map(|pass| pass != overturned)
-    }
-
-    /// Its score after all; `None` for items without one.
-    pub(crate) fn final_score(&self) -> Option<Score> {
-        let score = self.done.main.outcome.grade().map(|grade| grade.score);
-        self.score_after_appeal().or(score)
-    }
-
     /// Its score after the appeal; `None` without one.
     pub(crate) fn score_after_appeal(&self) -> Option<Score> {
         let appeal = self.appeal.as_ref().filter(|appeal| appeal.pass.is_some())?;
@@ -55,8 +43,8 @@ impl Judged {
 /// Verdicts of one side that one rule may send to its judge: positions in the wave.
 struct Candidates<'p> {
     rule: &'p Appeals,
-    /// What the budget is kept by.
-    account: (Option<Hash>, usize),
+    /// Its policy, and its number there.
+    rule_of: (Option<Hash>, usize),
     passes: bool,
     places: Vec<usize>,
 }
@@ -92,10 +80,10 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
         if rule.rate(passes) <= 0.0 {
             continue;
         }
-        let account = (policy.hash(), number);
-        match all.iter_mut().find(|known| known.account == account && known.passes == passes) {
+        let rule_of = (policy.hash(), number);
+        match all.iter_mut().find(|known| known.rule_of == rule_of && known.passes == passes) {
             Some(known) => known.places.push(place),
-            None => all.push(Candidates { rule, account, passes, places: vec![place] }),
+            None => all.push(Candidates { rule, rule_of, passes, places: vec![place] }),
         }
     }
     all
@@ -103,8 +91,8 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
 
 /// Sends the selected candidates to their judge and notes what it said.
 async fn ask(inner: &Arc<Shared>, plan: &Arc<Plan>, candidates: &Candidates<'_>, judged: &mut [Judged]) {
-    let Candidates { rule, account, passes, places } = candidates;
-    let lots: Vec<f64> = places.iter().map(|place| lot_of(plan, judged[*place].done.main.item, account.1)).collect();
+    let Candidates { rule, rule_of, passes, places } = candidates;
+    let lots: Vec<f64> = places.iter().map(|place| lot_of(plan, judged[*place].done.main.item, rule_of.1)).collect();
     let rate = rule.rate(*passes);
     let wanted = select(&lots, rate, None).len();
     // A batch with a budget comes in one wave, so this is all that it may cost.

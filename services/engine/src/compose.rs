@@ -140,7 +140,6 @@ impl<'a> Facts<'a> {
 /// The result of an item before any policy: the reward is the score.
 fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResult {
     let score_after_appeal = judged.score_after_appeal();
-    let (score, pass) = (judged.final_score(), judged.final_pass());
     let crate::grade::ItemDone { main, checks } = judged.done;
     let batch_item = &plan.batch.items[main.item];
     let mut outcome = main.outcome;
@@ -157,8 +156,7 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
     }
     let channel = plan.around.channel(main.item);
     let rates = rates[plan.around.channel_of[main.item]];
-    let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
-    ItemResult {
+    let mut result = ItemResult {
         position: main.item,
         grade: plan.id.grade(u32::try_from(main.item).unwrap_or(u32::MAX)),
         channel: Arc::clone(&channel.name),
@@ -168,9 +166,9 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
         check_components,
         appeal: judged.appeal,
         score_after_appeal,
-        backward: finite(rates.zip(pass).and_then(|(rates, pass)| rates.backward(pass))),
-        forward: finite(rates.zip(pass).map(|(rates, pass)| rates.forward(pass))),
-        reward: score.map(Reward::from),
+        backward: None,
+        forward: None,
+        reward: None,
         composition: None,
         coefficient: None,
         coefficient_rule: None,
@@ -179,5 +177,11 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
         grade_us,
         time_us,
         recorded: false,
-    }
+    };
+    let finite = |number: Option<f64>| number.and_then(|number| Reward::new(number).ok());
+    let corrected = rates.zip(result.final_pass());
+    result.backward = finite(corrected.and_then(|(rates, pass)| rates.backward(pass)));
+    result.forward = finite(corrected.map(|(rates, pass)| rates.forward(pass)));
+    result.reward = result.final_score().map(Reward::from);
+    result
 }

@@ -66,8 +66,7 @@ impl ItemResult {
     /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
     #[must_use]
     pub fn final_pass(&self) -> Option<bool> {
-        let overturned = self.appeal.as_ref().is_some_and(|appeal| appeal.overturned);
-        self.pass.map(|pass| pass != overturned)
+        Appeal::settled(self.appeal.as_ref(), self.pass)
     }
 
     /// Its score after all; `None` for an item without one.
