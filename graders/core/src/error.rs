@@ -63,6 +63,16 @@ error_codes! {
     UnknownStatistic = "unknown_statistic", 422;
     /// The idempotency key was used before with another body.
     IdempotencyMismatch = "idempotency_mismatch", 422;
+    /// No reward model has this name.
+    UnknownModel = "unknown_model", 404;
+    /// The reward model is not loaded yet, or failed to load.
+    ModelUnavailable = "model_unavailable", 503;
+    /// The directory, hub name or options do not make a reward model.
+    ModelNotLoadable = "model_not_loadable", 422;
+    /// The reward model has another version than the request expects.
+    ModelVersionMismatch = "model_version_mismatch", 409;
+    /// The request's patience ran out before its turn came.
+    DeadlineExceeded = "deadline_exceeded", 504;
     /// Too much work is waiting; retry after the time in `Retry-After`.
     Overloaded = "overloaded", 429;
     /// The node is shutting down.

@@ -20,6 +20,7 @@ pub mod number;
 pub mod outcome;
 pub mod prompt;
 pub mod record;
+pub mod reward_model;
 pub mod spec;
 pub mod store;
 pub mod table;
