@@ -28,16 +28,24 @@ impl Outline {
         weights: &Weights,
         options: &ModelOptions,
     ) -> std::result::Result<Self, LoadError> {
-        let config = directory.config()?;
-        let body = BodyConfig::read(&config)?;
         let unit = sentence_modules(directory)?;
+        let sentences = directory.json("sentence_bert_config.json")?;
+        let longest =
+            sentences.map(|sentences| Fields(&sentences).size_or_none("max_seq_length")).transpose()?.flatten();
+        Self::of(directory.config()?, weights, options, unit, longest)
+    }
+
+    /// Looks at a configuration; `longest` bounds what it says of positions.
+    pub(crate) fn of(
+        config: Value,
+        weights: &Weights,
+        options: &ModelOptions,
+        unit: bool,
+        longest: Option<usize>,
+    ) -> std::result::Result<Self, LoadError> {
+        let body = BodyConfig::read(&config)?;
         let found = Found::look(body.family(), &config, weights, options, unit)?;
-        let made_for = match directory.json("sentence_bert_config.json")? {
-            Some(sentences) => {
-                Fields(&sentences).size_or("max_seq_length", body.max_positions())?.min(body.max_positions())
-            }
-            None => body.max_positions(),
-        };
+        let made_for = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
         let max_tokens = match options.max_tokens {
             Some(0) => return Err(LoadError::new("`max_tokens` is at least 1")),
             Some(tokens) if tokens > made_for => {

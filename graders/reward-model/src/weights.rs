@@ -11,7 +11,7 @@ use memmap2::Mmap;
 use safetensors::SafeTensors;
 use serde_json::Value;
 
-use crate::{LoadError, ModelOptions, raw};
+use crate::{LoadError, ModelOptions, raw, synthetic};
 
 /// Largest file that is read whole: a configuration or a tokenizer.
 const MAX_TEXT: u64 = 256 << 20;
@@ -101,7 +101,7 @@ impl Directory {
             }
             files.push(file);
         }
-        Ok(Weights { files, places, used: RefCell::default(), device: device.clone(), dtype })
+        Ok(Weights { source: Source::Files { files, places }, used: RefCell::default(), device: device.clone(), dtype })
     }
 
     /// Hash of everything that decides a score: configuration, weights, the tokenizer's files and the options, in hex.
@@ -126,23 +126,48 @@ impl Directory {
         // Options are plain data: they always have a JSON form.
         part(&serde_json::to_vec(options).unwrap_or_default());
         part(format!("{:?}", weights.dtype).as_bytes());
-        weights.files.iter().for_each(|file| part(file));
+        if let Source::Files { files, .. } = &weights.source {
+            files.iter().for_each(|file| part(file));
+        }
         Ok(hasher.finalize().to_hex().to_string())
     }
 }
 
 /// Tensors under their names, loaded when they are asked for. What nobody asked for is told.
 pub(crate) struct Weights {
-    files: Vec<Mmap>,
-    places: BTreeMap<String, usize>,
+    source: Source,
     used: RefCell<BTreeSet<String>>,
     device: Device,
     dtype: DType,
 }
 
+/// Where numbers come from.
+enum Source {
+    /// Files, and in which of them each tensor is.
+    Files { files: Vec<Mmap>, places: BTreeMap<String, usize> },
+    /// Nowhere: sizes of tensors that are made up.
+    Made(BTreeMap<String, Vec<usize>>),
+}
+
 impl Weights {
+    /// Weights out of nothing for tensors of these sizes.
+    pub(crate) fn made(shapes: BTreeMap<String, Vec<usize>>, device: &Device, dtype: DType) -> Self {
+        Self { source: Source::Made(shapes), used: RefCell::default(), device: device.clone(), dtype }
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        match &self.source {
+            Source::Files { places, .. } => places.contains_key(name),
+            Source::Made(shapes) => shapes.contains_key(name),
+        }
+    }
+
+    /// Every name, in alphabetical order.
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match &self.source {
+            Source::Files { places, .. } => Box::new(places.keys().map(String::as_str)),
+            Source::Made(shapes) => Box::new(shapes.keys().map(String::as_str)),
+        }
     }
 
     /// Where tensors go.
@@ -157,18 +182,28 @@ impl Weights {
 
     /// Parameters in all.
     pub(crate) fn parameters(&self) -> u64 {
-        self.files
-            .iter()
-            .filter_map(|file| SafeTensors::deserialize(file).ok())
-            .flat_map(|tensors| tensors.tensors())
-            .map(|(_, tensor)| tensor.shape().iter().map(|size| *size as u64).product::<u64>())
-            .sum()
+        self.counted(|_| true)
+    }
+
+    /// Parameters of embeddings, which are looked up and not multiplied.
+    pub(crate) fn embedding_parameters(&self) -> u64 {
+        self.counted(|name| name.contains("embed"))
+    }
+
+    fn counted(&self, counts: impl Fn(&str) -> bool) -> u64 {
+        let size = |name: &str| self.shape(name).unwrap_or_default().iter().map(|size| *size as u64).product::<u64>();
+        self.names().filter(|name| counts(name)).map(size).sum()
     }
 
     /// The sizes of a tensor.
     pub(crate) fn shape(&self, name: &str) -> Option<Vec<usize>> {
-        let file = self.files.get(*self.places.get(name)?)?;
-        SafeTensors::deserialize(file).ok()?.tensor(name).ok().map(|tensor| tensor.shape().to_vec())
+        match &self.source {
+            Source::Files { files, places } => {
+                let file = files.get(*places.get(name)?)?;
+                SafeTensors::deserialize(file).ok()?.tensor(name).ok().map(|tensor| tensor.shape().to_vec())
+            }
+            Source::Made(shapes) => shapes.get(name).cloned(),
+        }
     }
 
     /// A tensor of these sizes, on the device, in the type of the model.
@@ -183,18 +218,20 @@ impl Weights {
     }
 
     fn read(&self, name: &str, shape: &[usize], device: &Device, dtype: DType) -> Result<Tensor, LoadError> {
-        let file = self.places.get(name).and_then(|place| self.files.get(*place));
-        let file = file.ok_or_else(|| LoadError::new(format!("the tensor `{name}` is missing")))?;
+        let there = self.shape(name).ok_or_else(|| LoadError::new(format!("the tensor `{name}` is missing")))?;
         let at_fault = |error: &dyn std::fmt::Display| LoadError::new(format!("the tensor `{name}`: {error}"));
-        let tensors = SafeTensors::deserialize(file).map_err(|error| at_fault(&error))?;
-        let view = tensors.tensor(name).map_err(|error| at_fault(&error))?;
-        if view.shape() != shape {
-            let message = format!("has the sizes {:?}, and {shape:?} are expected", view.shape());
-            return Err(at_fault(&message));
+        if there != shape {
+            return Err(at_fault(&format!("has the sizes {there:?}, and {shape:?} are expected")));
         }
         self.used.borrow_mut().insert(name.to_owned());
-        let tensor = view.load(&Device::Cpu)?.to_dtype(dtype)?;
-        Ok(tensor.to_device(device)?)
+        let tensor = match &self.source {
+            Source::Files { files, places } => {
+                let tensors = SafeTensors::deserialize(&files[places[name]]).map_err(|error| at_fault(&error))?;
+                tensors.tensor(name).map_err(|error| at_fault(&error))?.load(&Device::Cpu)?
+            }
+            Source::Made(_) => Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?,
+        };
+        Ok(tensor.to_dtype(dtype)?.to_device(device)?)
     }
 
     /// Notes that a tensor is there and rightly not read.
@@ -206,8 +243,7 @@ impl Weights {
     pub(crate) fn all_used(&self) -> Result<(), LoadError> {
         let used = self.used.borrow();
         let ignored = |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
-        let left: Vec<&str> =
-            self.places.keys().map(String::as_str).filter(|name| !used.contains(*name) && !ignored(name)).collect();
+        let left: Vec<&str> = self.names().filter(|name| !used.contains(*name) && !ignored(name)).collect();
         if left.is_empty() {
             return Ok(());
         }
