@@ -107,7 +107,7 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
     let longest = outline.max_tokens;
     let vocabulary = outline.body.vocabulary();
     let body_parameters = weights.parameters() - weights.embedding_parameters();
-    let network = Network::read(outline, &weights, &options, &[])?;
+    let network = Network::read(outline, &weights, &options, &[], longest)?;
     drop(weights);
     let mut report = BenchReport {
         device: compute.name(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::body::{Body, Packed};
 use crate::config::Fields;
-use crate::family::{BodyConfig, Family};
+use crate::family::BodyConfig;
 use crate::head::Head;
 use crate::head::detect::Found;
 use crate::weights::{Directory, Weights};
@@ -17,7 +17,7 @@ pub(crate) struct Outline {
     pub(crate) config: Value,
     pub(crate) body: BodyConfig,
     pub(crate) found: Found,
-    /// Most tokens it reads.
+    /// Longest text it was made for, in tokens.
     pub(crate) max_tokens: usize,
 }
 
@@ -45,15 +45,7 @@ impl Outline {
     ) -> std::result::Result<Self, LoadError> {
         let body = BodyConfig::read(&config)?;
         let found = Found::look(body.family(), &config, weights, options, unit)?;
-        let made_for = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
-        let max_tokens = match options.max_tokens {
-            Some(0) => return Err(LoadError::new("`max_tokens` is at least 1")),
-            Some(tokens) if tokens > made_for => {
-                return Err(LoadError::new(format!("`max_tokens` is {tokens}, and the model was made for {made_for}")));
-            }
-            Some(tokens) => tokens,
-            None => made_for,
-        };
+        let max_tokens = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
         Ok(Self { config, body, found, max_tokens })
     }
 }
@@ -78,27 +70,27 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
 pub(crate) struct Network {
     body: Body,
     head: Head,
-    family: Family,
     device: Device,
     vocabulary: usize,
     hidden: usize,
 }
 
 impl Network {
-    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier.
+    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier; positions reach to `positions`.
     pub(crate) fn read(
         outline: Outline,
         weights: &Weights,
         options: &ModelOptions,
         labels: &[u32],
+        positions: usize,
     ) -> std::result::Result<Self, LoadError> {
-        let Outline { config, body: shape, found, max_tokens } = outline;
+        let Outline { config, body: shape, found, .. } = outline;
         let prefix = shape.prefix(weights);
-        let body = shape.body(weights, prefix, max_tokens)?;
+        let body = shape.body(weights, prefix, positions)?;
         let head = found.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
-        let (family, vocabulary, hidden) = (shape.family(), shape.vocabulary(), shape.hidden());
-        Ok(Self { body, head, family, device: weights.device().clone(), vocabulary, hidden })
+        let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
+        Ok(Self { body, head, device: weights.device().clone(), vocabulary, hidden })
     }
 
     /// What it says of each sequence.
@@ -144,10 +136,6 @@ impl Network {
         let mut rows = states.to_vec2::<f32>()?;
         rows.iter_mut().for_each(|row| self.body.last_norm(row));
         Ok(rows)
-    }
-
-    pub(crate) fn family(&self) -> Family {
-        self.family
     }
 }
 

@@ -39,6 +39,11 @@ impl<'a> Fields<'a> {
         self.present(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(default)
     }
 
+    /// The id of a token.
+    pub(crate) fn id(self, name: &str) -> Option<u32> {
+        self.present(name).and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok())
+    }
+
     pub(crate) fn number_or(self, name: &str, default: f64) -> Result<f64, LoadError> {
         let Some(value) = self.present(name) else { return Ok(default) };
         let number = value.as_f64().filter(|number| number.is_finite());

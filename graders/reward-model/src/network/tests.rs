@@ -52,7 +52,8 @@ impl Case {
         let weights = directory.weights(&Device::Cpu, DType::F32)?;
         let outline = Outline::look(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self.options.labels.iter().map(|label| self.tokens[label]).collect();
-        Network::read(outline, &weights, &self.options, &labels)
+        let longest = outline.max_tokens;
+        Network::read(outline, &weights, &self.options, &labels, longest)
     }
 }
 
