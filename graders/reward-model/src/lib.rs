@@ -3,6 +3,8 @@
 
 mod options;
 mod sequence;
+mod serving;
 
 pub use options::{FILE, ModelOptions};
 pub use sequence::{Rows, Sequence};
+pub use serving::{Judged, Loader, METRICS, Model, Models, Reading, RunError, ServingOptions};
