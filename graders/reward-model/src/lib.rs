@@ -2,7 +2,11 @@
 //! one thread that runs them in batches. Owns no HTTP and no policy.
 
 mod options;
+mod pooling;
 mod sequence;
+mod text;
 
 pub use options::{FILE, ModelOptions};
+pub use pooling::Pooling;
 pub use sequence::{Rows, Sequence};
+pub use text::{Facts, Kind, Reader, ReaderError, Steps};
