@@ -145,7 +145,9 @@ STEPPED = [
 ]
 STEPS = {"options": {"step_token": "<extra_0>"}, "tokens": {"<extra_0>": STEP}, "sequences": STEPPED}
 LABELS = {"options": {"labels": ["A", "B", "C"], "positive": ["A"]}, "tokens": {"A": 31, "B": 32, "C": 150}}
-MAPPED = {"score.weight": "v_head.summary.weight", "score.bias": "v_head.summary.bias"}
+V_HEAD = {"tensors": {"score.weight": "v_head.summary.weight", "score.bias": "v_head.summary.bias"}}
+VALUE_HEAD = {"tensors": {"score.weight": "value_head.weight"}}
+REGRESSION = {"tensors": {"score.weight": "regression_head.weight"}}
 
 HEADS = [
     case("mlp", qwen2("Qwen2ForRewardModel"), "mlp", outputs=1),
@@ -153,15 +155,10 @@ HEADS = [
     case("steps", qwen2("Qwen2ForTokenClassification"), "tokens", **STEPS),
     case("labels", qwen2("Qwen2ForCausalLM"), "labels", **LABELS),
     case("labels-tied", qwen2("Qwen2ForCausalLM", tie_word_embeddings=True), "labels", **LABELS),
-    case("head-v-head", llama("LlamaForCausalLM"), "linear", bias=True, options={"tensors": MAPPED}),
-    case("head-value-head", llama("RewardModel", value_head_prefix="value_head"), "linear", options={"tensors": {"score.weight": "value_head.weight"}}),
-    case("head-regression", llama("LlamaRewardModel"), "linear", options={"tensors": {"score.weight": "regression_head.weight"}}),
-    case(
-        "openrlhf",
-        llama("RewardModel", value_head_prefix="score", normalize_reward=True, mean=0.25, std=1.75),
-        "linear",
-        options={"tensors": {"score.weight": "score.weight"}},
-    ),
+    case("head-v-head", llama("LlamaForCausalLM"), "linear", bias=True, options=V_HEAD),
+    case("head-value-head", llama("RewardModel", value_head_prefix="value_head"), "linear", options=VALUE_HEAD),
+    case("head-regression", llama("LlamaRewardModel"), "linear", options=REGRESSION),
+    case("openrlhf", llama("RewardModel", value_head_prefix="score", normalize_reward=True, mean=0.25, std=1.75), "linear"),
 ]
 
 

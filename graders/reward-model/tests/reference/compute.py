@@ -39,9 +39,15 @@ def head_shapes(case):
         n = case["outputs"]
         return {"score.0.weight": [hidden, hidden], "score.0.bias": [hidden], "score.2.weight": [n, hidden], "score.2.bias": [n]}
     if reads == "linear":
-        names = case["options"]["tensors"]
-        return {names["score.weight"]: [1, hidden]} | ({names["score.bias"]: [1]} if case.get("bias") else {})
+        name = head_name(case)
+        return {f"{name}.weight": [1, hidden]} | ({f"{name}.bias": [1]} if case.get("bias") else {})
     return {}
+
+
+def head_name(case):
+    """What a linear head is called: as the options say, or the configuration, as OpenRLHF writes it."""
+    named = case["options"].get("tensors", {}).get("score.weight")
+    return named.removesuffix(".weight") if named else case["config"]["value_head_prefix"]
 
 
 def shapes(case):
@@ -119,8 +125,7 @@ def headed(case, directory):
     """The output of a head computed here, at the case's rows."""
     picked = [states[at] for states, at in zip(body(case, directory), rows(case))]
     if case["reads"] == "linear":
-        name = case["options"]["tensors"]["score.weight"].removesuffix(".weight")
-        return [linear(case, states, name, case.get("bias", False)) for states in picked]
+        return [linear(case, states, head_name(case), case.get("bias", False)) for states in picked]
     return [linear(case, linear(case, states, "score.0", True).relu(), "score.2", True) for states in picked]
 
 
@@ -188,6 +193,9 @@ READS = {
 
 
 def rounded(one):
-    """Numbers by the fewest digits that give the same f32 again."""
-    digits = lambda value: float(str(value.numpy())) if value.dim() == 0 else [float(str(x)) for x in value.numpy()]  # noqa: E731
-    return {key: digits(value) for key, value in one.items()}
+    """A reading in numbers of the fewest digits that give the same f32 again."""
+    return {key: digits(value.numpy()) for key, value in one.items()}
+
+
+def digits(values):
+    return float(str(values)) if values.ndim == 0 else [float(str(x)) for x in values]

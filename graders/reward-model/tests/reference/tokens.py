@@ -28,7 +28,9 @@ class Frozen(datetime.datetime):
         return TODAY
 
 
-chat_template_utils.datetime = Frozen
+def freeze():
+    """Has templates told the same day for ever."""
+    chat_template_utils.datetime = Frozen
 
 
 def short(ids):
@@ -74,6 +76,7 @@ def told(name, directory):
 
 def write_tokens(path):
     """Writes the tokenizers and what they give."""
+    freeze()
     directories = write_all()
     made_by = {"tokenizers": tokenizers.__version__, "transformers": transformers.__version__}
     parts = {"made_by": made_by, "today": TODAY.date().isoformat(), "strings": STRINGS, "pairs": PAIRS, "conversations": CONVERSATIONS}
