@@ -9,10 +9,10 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres test fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
+.PHONY: help serve build cuda images postgres test test-peers models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 serve: build ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve`
 	@$(MAKE) --no-print-directory images || echo "the image of python is not built: everything but programs is graded" >&2
@@ -50,6 +50,9 @@ scripts:
 unit:
 	$(CARGO) test --locked --workspace
 
+test-peers: build ## compare scores of reward models with `transformers`, installed outside the clone unless ARGS have `--python PYTHON`
+	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
+
 load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
 
@@ -70,6 +73,9 @@ queries: ## time queries beside the way benchmarks evaluate them in Python: smal
 
 calls: ## time calls of tools beside BFCL's checker; `bfcl-eval` must be installed: ARGS as in `--python .venv/bin/python`
 	$(CARGO) run --locked --package assay-tests --bin assay-calls -- $(ARGS)
+
+models: build ## time reward models beside `transformers`, installed outside the clone unless ARGS have `--python PYTHON`
+	python3 tests/peers/start.py tests/peers/reward_speed.py "$(BINARY)" $(ARGS)
 
 schemas: ## time JSON Schemas beside Python's `jsonschema`, which must be installed: ARGS as in `--python .venv/bin/python`
 	$(CARGO) run --locked --package assay-tests --bin assay-schemas -- $(ARGS)

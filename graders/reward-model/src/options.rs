@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::LoadError;
 
 /// Name of the file beside the weights that declares options. The configuration's go before it, key by key.
 pub const FILE: &str = "assay.json";
@@ -57,4 +60,22 @@ pub struct ModelOptions {
     /// Type of the numbers: `f32`, `bf16`, `f16`. Without it `f32` on a CPU, `bf16` on a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dtype: Option<String>,
+}
+
+impl ModelOptions {
+    /// These options before those declared in a file, key by key.
+    ///
+    /// # Errors
+    /// When the file declares something else than options.
+    pub(crate) fn over(&self, declared: Value) -> Result<Self, LoadError> {
+        let at_fault = |error: serde_json::Error| LoadError::new(format!("`{FILE}` cannot be read: {error}"));
+        let Value::Object(mut merged) = declared else {
+            return Err(LoadError::new(format!("`{FILE}` holds an object of options")));
+        };
+        // Options are plain data: they always have a JSON form.
+        if let Ok(Value::Object(own)) = serde_json::to_value(self) {
+            merged.extend(own);
+        }
+        serde_json::from_value(Value::Object(merged)).map_err(at_fault)
+    }
 }

@@ -1,0 +1,221 @@
+//! Times a network on sequences of given lengths: what `assay models bench` prints.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::network::{Network, Outline};
+use crate::weights::{Directory, Weights};
+use crate::{Compute, LoadError, ModelOptions, Sequence, shapes};
+
+/// What is timed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The model in this directory, its texts left out.
+    Directory(PathBuf),
+    /// Weights out of nothing in one of [`shapes::NAMES`].
+    Shape(String),
+}
+
+/// Lengths of sequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lengths {
+    /// All of so many tokens.
+    Fixed(usize),
+    /// Spread around 256 as completions are (log-normal, sigma 0.6), from 8 to 2,048.
+    Mixed,
+}
+
+/// A measurement.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// What is timed.
+    pub subject: Subject,
+    /// One row of the result for each.
+    pub lengths: Vec<Lengths>,
+    /// Tokens of one round.
+    pub tokens: usize,
+    /// Rounds; the median counts. One more goes before them.
+    pub rounds: usize,
+    /// Most tokens of a batch.
+    pub batch_tokens: usize,
+    /// Type of the numbers; the device's own without one.
+    pub dtype: Option<String>,
+}
+
+/// A row of the result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BenchRow {
+    /// `64` or `mixed`.
+    pub length: String,
+    /// Sequences of a round.
+    pub sequences: usize,
+    /// Tokens of a round.
+    pub tokens: usize,
+    /// Seconds of the median round.
+    pub seconds: f64,
+    /// Tokens a second.
+    pub tokens_per_second: f64,
+    /// Floating-point operations a second in products with weights, in 10^9.
+    pub gflops: f64,
+    /// Share of the tokens that batches of the same sequences would waste if they were padded, in the order they came.
+    pub padding_avoided: f64,
+    /// Whether sequences alone had the same bits as in their batches.
+    pub invariant: bool,
+}
+
+/// The result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BenchReport {
+    /// Where it ran.
+    pub device: String,
+    /// Threads of a CPU's products.
+    pub threads: usize,
+    /// Type of the numbers.
+    pub dtype: &'static str,
+    /// Parameters beside embeddings: what products are made with.
+    pub body_parameters: u64,
+    /// Seconds to load or make the weights.
+    pub load_seconds: f64,
+    /// A row for each of the lengths.
+    pub rows: Vec<BenchRow>,
+}
+
+/// Runs a measurement on `compute`.
+///
+/// # Errors
+/// When the model cannot be loaded or run.
+pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError> {
+    let dtype = compute.dtype(bench.dtype.as_deref())?;
+    let options = ModelOptions::default();
+    let started = Instant::now();
+    let (weights, outline) = match &bench.subject {
+        Subject::Directory(path) => {
+            let directory = Directory::open(path)?;
+            let weights = directory.weights(compute.device(), dtype)?;
+            let outline = Outline::look(&directory, &weights, &options)?;
+            (weights, outline)
+        }
+        Subject::Shape(name) => {
+            let config = shapes::config(name)?;
+            let weights = Weights::made(shapes::tensors(&config)?, compute.device(), dtype);
+            let outline = Outline::of(config, &weights, &options, false, None)?;
+            (weights, outline)
+        }
+    };
+    let longest = outline.max_tokens;
+    let vocabulary = outline.body.vocabulary();
+    let body_parameters = weights.parameters() - weights.embedding_parameters();
+    let network = Network::read(outline, &weights, &options, &[], longest)?;
+    drop(weights);
+    let mut report = BenchReport {
+        device: compute.name(),
+        threads: compute.threads(),
+        dtype: crate::compute::word(dtype),
+        body_parameters,
+        load_seconds: started.elapsed().as_secs_f64(),
+        rows: Vec::new(),
+    };
+    for lengths in &bench.lengths {
+        let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
+        report.rows.push(row(bench, *lengths, &sequences, &network, compute, body_parameters)?);
+    }
+    Ok(report)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn row(
+    bench: &Bench,
+    lengths: Lengths,
+    sequences: &[Sequence],
+    network: &Network,
+    compute: &Compute,
+    body_parameters: u64,
+) -> Result<BenchRow, LoadError> {
+    let batches = batches(sequences, bench.batch_tokens);
+    let mut said = Vec::new();
+    let mut times = Vec::new();
+    for round in 0..=bench.rounds.max(1) {
+        let started = Instant::now();
+        said = batches.iter().map(|batch| compute.run(|| network.run(batch))).collect::<Result<Vec<_>, _>>()?.concat();
+        if round > 0 {
+            times.push(started.elapsed().as_secs_f64());
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    let seconds = times[times.len() / 2];
+    // A few of them alone: a whole round would double the time.
+    let mut invariant = true;
+    for at in (0..sequences.len()).step_by(sequences.len().div_ceil(8).max(1)) {
+        invariant &= compute.run(|| network.run(&[&sequences[at]]))?.first() == said.get(at);
+    }
+    let tokens: usize = sequences.iter().map(Sequence::len).sum();
+    let padded: usize = batches
+        .iter()
+        .map(|batch| batch.len() * batch.iter().map(|sequence| sequence.len()).max().unwrap_or_default())
+        .sum();
+    Ok(BenchRow {
+        length: match lengths {
+            Lengths::Fixed(length) => length.to_string(),
+            Lengths::Mixed => "mixed".to_owned(),
+        },
+        sequences: sequences.len(),
+        tokens,
+        seconds,
+        tokens_per_second: tokens as f64 / seconds,
+        gflops: 2.0 * body_parameters as f64 * tokens as f64 / seconds / 1e9,
+        padding_avoided: 1.0 - tokens as f64 / padded.max(1) as f64,
+        invariant,
+    })
+}
+
+/// Sequences in their order, as many to a batch as its tokens allow.
+fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
+    let mut batches: Vec<Vec<&Sequence>> = Vec::new();
+    let mut room = 0;
+    for sequence in sequences {
+        if sequence.len() > room || batches.is_empty() {
+            batches.push(Vec::new());
+            room = tokens;
+        }
+        room = room.saturating_sub(sequence.len());
+        if let Some(batch) = batches.last_mut() {
+            batch.push(sequence);
+        }
+    }
+    batches
+}
+
+/// Sequences of random ids, the same every time, of about so many tokens in all.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "lengths are small"
+)]
+fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize) -> Vec<Sequence> {
+    let mut state = 0x2545_F491_4F6C_DD1Du64;
+    let mut draw = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state >> 11
+    };
+    let mut sequences = Vec::new();
+    let mut total = 0;
+    while total < tokens {
+        let length = match lengths {
+            Lengths::Fixed(length) => length,
+            Lengths::Mixed => {
+                // Twelve uniform numbers are near enough to a normal one.
+                let normal = (0..12).map(|_| draw() as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0;
+                ((256.0 * (0.6 * normal - 0.18).exp()) as usize).clamp(8, 2_048)
+            }
+        };
+        let length = length.clamp(1, longest);
+        total += length;
+        sequences.push(Sequence::whole((0..length).map(|_| (draw() % vocabulary as u64) as u32).collect()));
+    }
+    sequences
+}

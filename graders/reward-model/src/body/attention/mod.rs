@@ -1,0 +1,50 @@
+//! Attention inside each sequence of a batch.
+
+mod exponential;
+mod tiles;
+mod unfused;
+
+use std::sync::Arc;
+
+use candle_core::{Result, Tensor};
+
+pub(crate) use exponential::exponentials;
+
+/// Which tokens of its sequence a token sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Itself and those before it: so many in all, or every one.
+    Before(Option<usize>),
+    /// All, or those at most so far to either side.
+    Around(Option<usize>),
+}
+
+impl Sight {
+    /// The tokens that those from `first` to before `end` see between them, in a sequence of `len`.
+    pub(crate) fn of_rows(self, first: usize, end: usize, len: usize) -> std::ops::Range<usize> {
+        self.of(first, len).start..self.of(end.max(1) - 1, len).end
+    }
+
+    /// The tokens that the one at `at` sees, in a sequence of `len`.
+    pub(crate) fn of(self, at: usize, len: usize) -> std::ops::Range<usize> {
+        match self {
+            Self::Before(window) => window.map_or(0, |window| (at + 1).saturating_sub(window))..at + 1,
+            Self::Around(None) => 0..len,
+            Self::Around(Some(reach)) => at.saturating_sub(reach)..len.min(at + reach + 1),
+        }
+    }
+}
+
+/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to `[tokens, heads * head_dim]`.
+pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, starts: &Arc<[usize]>, sight: Sight) -> Result<Tensor> {
+    let (tokens, heads, head_dim) = q.dims3()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the size of a head is small")]
+    let scale = (1.0 / (head_dim as f64).sqrt()) as f32;
+    let out = if q.device().is_cpu() && q.dtype() == candle_core::DType::F32 {
+        let tiles = tiles::Tiles { starts: Arc::clone(starts), sight, scale };
+        q.contiguous()?.apply_op3_no_bwd(&k.contiguous()?, &v.contiguous()?, &tiles)?
+    } else {
+        unfused::attention(q, k, v, starts, sight, scale)?
+    };
+    out.reshape((tokens, heads * head_dim))
+}

@@ -1,0 +1,143 @@
+//! Attention on a CPU: a tile of tokens of one head at a time, each over the tokens it sees, all cores at once.
+//!
+//! A tile depends on its sequence alone, so its numbers have the same bits in any batch.
+
+use std::sync::Arc;
+
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
+use rayon::prelude::*;
+
+use super::{Sight, exponentials};
+use crate::raw::{View, multiply};
+
+/// Tokens of a tile. Its scores over 2,000 tokens fit the second cache.
+const TILE: usize = 64;
+
+/// One batch's attention. Inputs as in [`super::attention`], contiguous.
+pub(super) struct Tiles {
+    pub(super) starts: Arc<[usize]>,
+    pub(super) sight: Sight,
+    pub(super) scale: f32,
+}
+
+/// A tile: tokens `from..to` of the sequence `start..end`, one head.
+struct Tile {
+    start: usize,
+    end: usize,
+    from: usize,
+    to: usize,
+    head: usize,
+}
+
+impl CustomOp3 for Tiles {
+    fn name(&self) -> &'static str {
+        "attention-tiles"
+    }
+
+    fn cpu_fwd(
+        &self,
+        q: &CpuStorage,
+        q_layout: &Layout,
+        k: &CpuStorage,
+        k_layout: &Layout,
+        v: &CpuStorage,
+        v_layout: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (tokens, heads, head_dim) = q_layout.shape().dims3()?;
+        let (_, kv_heads, _) = k_layout.shape().dims3()?;
+        let (q, k, v) = (values(q, q_layout)?, values(k, k_layout)?, values(v, v_layout)?);
+        let width = heads * head_dim;
+
+        // The tiles of one stretch of tokens write one stretch of the result.
+        let mut stretches = Vec::new();
+        for sequence in self.starts.windows(2) {
+            let (start, end) = (sequence[0], sequence[1]);
+            stretches
+                .extend((0..end - start).step_by(TILE).map(|from| (start, end, from, (from + TILE).min(end - start))));
+        }
+        let mut out = vec![0f32; tokens * width];
+        let mut rest = out.as_mut_slice();
+        let mut jobs = Vec::with_capacity(stretches.len());
+        for (start, end, from, to) in stretches {
+            let (mine, others) = rest.split_at_mut((to - from) * width);
+            rest = others;
+            jobs.push((start, end, from, to, mine));
+        }
+        jobs.into_par_iter().for_each_init(Vec::new, |scores, (start, end, from, to, out)| {
+            for head in 0..heads {
+                let tile = Tile { start, end, from, to, head };
+                let shape = [heads, kv_heads, head_dim];
+                self.tile(&tile, shape, [q, k, v], scores, out);
+            }
+        });
+        Ok((CpuStorage::F32(out), Shape::from((tokens, heads, head_dim))))
+    }
+}
+
+impl Tiles {
+    fn tile(
+        &self,
+        tile: &Tile,
+        [heads, kv_heads, head_dim]: [usize; 3],
+        [q, k, v]: [&[f32]; 3],
+        scores: &mut Vec<f32>,
+        out: &mut [f32],
+    ) {
+        let len = tile.end - tile.start;
+        let rows = tile.to - tile.from;
+        let seen = self.sight.of_rows(tile.from, tile.to, len);
+        let columns = seen.len();
+        let (width, kv_width) = (heads * head_dim, kv_heads * head_dim);
+        let kv_offset = (tile.start + seen.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
+        scores.resize(rows * columns, 0.0);
+
+        let queries = View {
+            offset: (tile.start + tile.from) * width + tile.head * head_dim,
+            row_stride: width,
+            column_stride: 1,
+        };
+        let keys = View { offset: kv_offset, row_stride: 1, column_stride: kv_width };
+        let values = View { offset: kv_offset, row_stride: kv_width, column_stride: 1 };
+        let plain = View { offset: 0, row_stride: columns, column_stride: 1 };
+        multiply((rows, columns, head_dim), self.scale, (q, queries), (k, keys), (scores, plain));
+        for (row, scores) in scores.chunks_exact_mut(columns).enumerate() {
+            let own = self.sight.of(tile.from + row, len);
+            softmax(scores, own.start - seen.start..own.end - seen.start);
+        }
+        let place = View { offset: tile.head * head_dim, row_stride: width, column_stride: 1 };
+        multiply((rows, head_dim, columns), 1.0, (scores, plain), (v, values), (out, place));
+    }
+}
+
+/// Shares of the numbers inside, 0 outside.
+fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
+    numbers[..inside.start].fill(0.0);
+    numbers[inside.end..].fill(0.0);
+    let numbers = &mut numbers[inside];
+    let largest = fold(numbers, f32::NEG_INFINITY, f32::max);
+    numbers.iter_mut().for_each(|number| *number -= largest);
+    exponentials(numbers);
+    let sum = fold(numbers, 0.0, |a, b| a + b);
+    let share = 1.0 / sum;
+    numbers.iter_mut().for_each(|number| *number *= share);
+}
+
+/// Folds in eight lanes, then the lanes in order: quick, and always in the same order.
+fn fold(numbers: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut lanes = [start; 8];
+    let chunks = numbers.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, number)| *lane = f(*lane, *number));
+    }
+    rest.iter().chain(&lanes).fold(start, |sum, number| f(sum, *number))
+}
+
+/// The values of a contiguous tensor.
+fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+    let values = storage.as_slice::<f32>()?;
+    match layout.contiguous_offsets() {
+        Some((start, end)) => Ok(&values[start..end]),
+        None => candle_core::bail!("attention reads contiguous tensors"),
+    }
+}

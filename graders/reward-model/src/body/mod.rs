@@ -1,0 +1,85 @@
+//! Forward passes: from packed token ids to one hidden state a token.
+//!
+//! Sequences lie one behind the other without padding. No operation mixes them: each row of a product depends on its own inputs
+//! alone, and attention looks at one sequence at a time, in tiles that depend on its length alone. So a score has the same bits
+//! alone and in any batch; `linear.rs` and `attention/` say what that takes.
+
+mod activation;
+pub(crate) mod attention;
+pub(crate) mod bert;
+pub(crate) mod decoder;
+mod linear;
+pub(crate) mod modernbert;
+pub(crate) mod norm;
+mod rotary;
+
+use std::sync::Arc;
+
+use candle_core::{Device, Result, Tensor};
+
+use crate::Sequence;
+
+/// Sequences one behind the other.
+pub(crate) struct Packed {
+    /// Token ids, `u32`, of all sequences.
+    pub(crate) ids: Tensor,
+    /// Position of each token in its sequence, `u32`.
+    pub(crate) positions: Tensor,
+    /// Which text of a pair each token is of, `u32`.
+    pub(crate) types: Tensor,
+    /// Where sequences start, and the end of the last.
+    pub(crate) starts: Arc<[usize]>,
+}
+
+impl Packed {
+    pub(crate) fn new(sequences: &[&Sequence], device: &Device) -> Result<Self> {
+        let total = sequences.iter().map(|sequence| sequence.len()).sum();
+        let (mut ids, mut positions, mut types) =
+            (Vec::with_capacity(total), Vec::with_capacity(total), Vec::with_capacity(total));
+        let mut starts = vec![0];
+        for sequence in sequences {
+            ids.extend_from_slice(&sequence.ids);
+            positions.extend((0u32..).take(sequence.len()));
+            types.extend((0..sequence.len()).map(|at| u32::from(at >= sequence.second)));
+            starts.push(ids.len());
+        }
+        Ok(Self {
+            ids: Tensor::from_vec(ids, total, device)?,
+            positions: Tensor::from_vec(positions, total, device)?,
+            types: Tensor::from_vec(types, total, device)?,
+            starts: starts.into(),
+        })
+    }
+
+    /// Tokens in all.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.last().copied().unwrap_or_default()
+    }
+}
+
+/// A body of any kind.
+pub(crate) enum Body {
+    Decoder(decoder::Decoder),
+    Bert(bert::Bert),
+    ModernBert(modernbert::ModernBert),
+}
+
+impl Body {
+    /// Hidden states before the last norm, `[tokens, hidden]`.
+    pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
+        match self {
+            Self::Decoder(body) => body.forward(packed),
+            Self::Bert(body) => body.forward(packed),
+            Self::ModernBert(body) => body.forward(packed),
+        }
+    }
+
+    /// The last norm of one row, in place.
+    pub(crate) fn last_norm(&self, row: &mut [f32]) {
+        match self {
+            Self::Decoder(body) => body.last_norm.apply(row),
+            Self::Bert(_) => {}
+            Self::ModernBert(body) => body.last_norm.apply(row),
+        }
+    }
+}

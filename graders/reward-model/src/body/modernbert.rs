@@ -1,0 +1,114 @@
+//! ModernBERT.
+
+use candle_core::{D, Result, Tensor};
+
+use super::Packed;
+use super::attention::{Sight, attention};
+use super::linear::Linear;
+use super::norm::{Norm, RowNorm};
+use super::rotary::{Rotary, Turns};
+use crate::LoadError;
+use crate::config::modernbert::ModernBertConfig;
+use crate::weights::Weights;
+
+/// ModernBERT's body.
+pub(crate) struct ModernBert {
+    words: Tensor,
+    norm: Norm,
+    layers: Vec<Layer>,
+    global: Rotary,
+    local: Rotary,
+    pub(crate) last_norm: RowNorm,
+}
+
+struct Layer {
+    before_attention: Norm,
+    qkv: Linear,
+    output: Linear,
+    before_mlp: Norm,
+    gate_up: Linear,
+    down: Linear,
+    heads: usize,
+    /// How far it sees to either side; `None` for everything.
+    reach: Option<usize>,
+}
+
+impl ModernBert {
+    /// Reads the tensors under `prefix`, as in `model.`; positions reach to `positions`.
+    pub(crate) fn read(
+        config: &ModernBertConfig,
+        weights: &Weights,
+        prefix: &str,
+        positions: usize,
+    ) -> std::result::Result<Self, LoadError> {
+        let norm = format!("{prefix}embeddings.norm");
+        let head_dim = config.hidden / config.heads;
+        let layers = config.reaches.iter().enumerate();
+        Ok(Self {
+            words: weights
+                .tensor(&format!("{prefix}embeddings.tok_embeddings.weight"), &[config.vocabulary, config.hidden])?,
+            norm: Norm::layer(weights, &norm, config.hidden, config.eps, config.norm_bias)?,
+            layers: layers
+                .map(|(layer, reach)| {
+                    Layer::read(config, weights, &format!("{prefix}layers.{layer}"), layer == 0, *reach)
+                })
+                .collect::<std::result::Result<_, _>>()?,
+            global: Rotary::new(&config.global, head_dim, positions, weights)?,
+            local: Rotary::new(&config.local, head_dim, positions, weights)?,
+            last_norm: RowNorm::layer(
+                weights,
+                &format!("{prefix}final_norm"),
+                config.hidden,
+                config.eps,
+                config.norm_bias,
+            )?,
+        })
+    }
+
+    pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
+        let (global, local) = (self.global.turns(packed)?, self.local.turns(packed)?);
+        let x = self.norm.forward(&self.words.index_select(&packed.ids, 0)?)?;
+        self.layers
+            .iter()
+            .try_fold(x, |x, layer| layer.forward(&x, if layer.reach.is_some() { &local } else { &global }, packed))
+    }
+}
+
+impl Layer {
+    fn read(
+        config: &ModernBertConfig,
+        weights: &Weights,
+        name: &str,
+        first: bool,
+        reach: Option<usize>,
+    ) -> std::result::Result<Self, LoadError> {
+        let (hidden, inner) = (config.hidden, config.inner);
+        let of = |part: &str| format!("{name}.{part}");
+        let norm = |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, config.norm_bias);
+        Ok(Self {
+            // The first layer comes right behind the norm of the embeddings.
+            before_attention: if first { Norm::Identity } else { norm("attn_norm")? },
+            qkv: Linear::read(weights, &of("attn.Wqkv"), [3 * hidden, hidden], config.attention_bias)?,
+            output: Linear::read(weights, &of("attn.Wo"), [hidden, hidden], config.attention_bias)?,
+            before_mlp: norm("mlp_norm")?,
+            gate_up: Linear::read(weights, &of("mlp.Wi"), [2 * inner, hidden], config.mlp_bias)?,
+            down: Linear::read(weights, &of("mlp.Wo"), [hidden, inner], config.mlp_bias)?,
+            heads: config.heads,
+            reach,
+        })
+    }
+
+    fn forward(&self, x: &Tensor, turns: &Turns, packed: &Packed) -> Result<Tensor> {
+        let (tokens, hidden) = x.dims2()?;
+        let qkv = self.qkv.forward(&self.before_attention.forward(x)?)?;
+        let part = |at: usize| {
+            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((tokens, self.heads, hidden / self.heads))
+        };
+        let (q, k) = (turns.apply(&part(0)?)?, turns.apply(&part(1)?)?);
+        let seen = attention(&q, &k, &part(2)?, &packed.starts, Sight::Around(self.reach))?;
+        let x = (x + self.output.forward(&seen)?)?;
+        let halves = self.gate_up.forward(&self.before_mlp.forward(&x)?)?.chunk(2, D::Minus1)?;
+        let gated = (halves[0].contiguous()?.gelu_erf()? * halves[1].contiguous()?)?;
+        x + self.down.forward(&gated)?
+    }
+}

@@ -1,0 +1,256 @@
+//! Completions of one task before the model: all of them are asked about at once, and share batches with whoever else asks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::extraction::visible_text;
+use assay_core::reward_model::{
+    ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal, RewardModels, Truncate,
+};
+use assay_core::{
+    BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Step,
+    Verdict,
+};
+
+use super::evidence;
+use super::spec::UNREADABLE;
+use super::task::{Reasoning, Room, RewardTask};
+use crate::normalise::{Way, sigmoid};
+
+/// Whose turn the items of batches take among those who ask models.
+const CALLER: &str = "grade";
+
+/// Longest pause before a full queue is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Threshold of verifiers that answer with a label.
+const HALF: f64 = 0.5;
+
+/// A task ready to grade.
+pub(super) struct PreparedReward {
+    pub(super) models: Arc<dyn RewardModels>,
+    pub(super) task: RewardTask,
+}
+
+impl Prepared for PreparedReward {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            let mut outcomes = vec![None; items.len()];
+            let mut asked = Vec::new();
+            let mut inputs = Vec::new();
+            for (at, item) in items.iter().enumerate() {
+                let completion = self.shown(item);
+                if completion.text().trim().is_empty() {
+                    outcomes[at] = Some(Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO)));
+                    continue;
+                }
+                asked.push(at);
+                inputs.push(self.input(item, completion));
+                if self.is_relative() {
+                    inputs.push(self.input(item, self.reference()));
+                }
+            }
+            if inputs.is_empty() {
+                return outcomes.into_iter().flatten().collect();
+            }
+            match self.ask(inputs, cx).await {
+                Ok(reply) => {
+                    let each = reply.scores.chunks(if self.is_relative() { 2 } else { 1 });
+                    for (at, scores) in asked.into_iter().zip(each) {
+                        outcomes[at] = Some(self.outcome(&reply.model, items[at], scores, cx).await);
+                    }
+                }
+                Err(fault) => asked.into_iter().for_each(|at| outcomes[at] = Some(Outcome::Failed(fault.clone()))),
+            }
+            outcomes.into_iter().flatten().collect()
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.task.reference.as_ref().map_or(0, |reference| reference.len())
+    }
+}
+
+impl PreparedReward {
+    fn is_relative(&self) -> bool {
+        self.task.normalise == Some(Way::Relative)
+    }
+
+    /// The completion as the model is shown it.
+    fn shown(&self, item: &Item) -> Completion {
+        match (self.task.reasoning, &item.completion) {
+            (Reasoning::Keep, completion) => completion.clone(),
+            (Reasoning::Strip, completion) => {
+                let text = completion.text();
+                Completion::Text(visible_text(&text, item.meta.think_open).trim().into())
+            }
+        }
+    }
+
+    fn reference(&self) -> Completion {
+        Completion::Text(self.task.reference.clone().unwrap_or_else(|| Arc::from("")))
+    }
+
+    fn input(&self, item: &Item, completion: Completion) -> ModelInput {
+        ModelInput::Rollout { prompt: item.prompt.clone(), completion, reference: self.task.reference.clone() }
+    }
+
+    /// Asks the model, again and again while its queue is full and someone waits.
+    async fn ask(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Result<ModelReply, Fault> {
+        let request = ModelRequest {
+            model: self.task.model.clone(),
+            caller: Arc::from(CALLER),
+            inputs,
+            truncate: match self.task.truncate {
+                Room::Refuse => Truncate::Refuse,
+                Room::PromptLeft => Truncate::PromptLeft,
+            },
+            expected_version: None,
+            patience: None,
+        };
+        loop {
+            match self.models.score(request.clone()).await {
+                Ok(reply) => return Ok(reply),
+                Err(ModelError::Overloaded { retry_after, .. }) if !cx.cancel.is_cancelled() => {
+                    tokio::time::sleep(retry_after.min(PAUSE)).await;
+                }
+                Err(error) => return Err(fault(&error)),
+            }
+        }
+    }
+
+    async fn outcome(
+        &self,
+        model: &ModelInfo,
+        item: &Item,
+        scores: &[Result<ModelScore, Refusal>],
+        cx: &GradeContext,
+    ) -> Outcome {
+        let score = match &scores[0] {
+            Ok(score) => score,
+            Err(Refusal::TooLong { tokens, max }) => {
+                let evidence = Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
+                return Outcome::Graded(Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence));
+            }
+            Err(refusal @ Refusal::PromptTooLong { .. }) => return ungradable(refusal.to_string()),
+            Err(Refusal::Unreadable(reason)) => return self.unreadable(model, item, reason, cx).await,
+        };
+        let beside = match scores.get(1) {
+            None => None,
+            Some(Ok(reference)) => reference.raw,
+            Some(Err(refusal)) => return ungradable(format!("the reference cannot be scored: {refusal}")),
+        };
+        match self.judged(model, score, beside) {
+            Ok(grade) => Outcome::Graded(grade),
+            Err(reason) => ungradable(reason),
+        }
+    }
+
+    /// Whose fault it is that a completion cannot be read: the task's where a plain one cannot either.
+    async fn unreadable(&self, model: &ModelInfo, item: &Item, reason: &str, cx: &GradeContext) -> Outcome {
+        let plain = self.input(item, Completion::Text(Arc::from("-")));
+        match self.ask(vec![plain], cx).await {
+            Ok(reply) if reply.scores.first().is_some_and(Result::is_ok) => {
+                let evidence = Evidence::new().text("model", &model.name).text("reason", reason);
+                Outcome::Graded(Grade::new(UNREADABLE, Score::ZERO).with_evidence(evidence))
+            }
+            Ok(_) => ungradable(reason.to_owned()),
+            Err(fault) => Outcome::Failed(fault),
+        }
+    }
+
+    fn judged(&self, model: &ModelInfo, score: &ModelScore, beside: Option<f32>) -> Result<Grade, String> {
+        let number = self.score(model, score, beside)?;
+        let number = Score::new(number).map_err(|error| error.to_string())?;
+        let labels = matches!(score.readout, Readout::Labels(_));
+        let verdict = match self.task.threshold.or(labels.then_some(HALF)) {
+            None => Verdict::SCORED,
+            Some(threshold) if number.get() >= threshold => Verdict::CORRECT,
+            Some(_) => Verdict::WRONG_ANSWER,
+        };
+        let mut evidence = evidence::of(model, score).text("normalise", self.way(model));
+        if let Some(beside) = beside {
+            evidence = evidence.value("reference_raw", evidence::shortest(beside));
+        }
+        let mut grade = Grade::new(verdict, number).with_evidence(evidence).with_work(u64::from(score.tokens));
+        grade.measures = measures(score, beside);
+        if let Readout::Steps(steps) = &score.readout {
+            let step = |score: f32| Score::new(f64::from(score)).ok().map(|score| Step { score, masked: false });
+            grade.steps = steps.iter().filter_map(|score| step(*score)).collect();
+        }
+        Ok(grade)
+    }
+
+    fn way(&self, model: &ModelInfo) -> &'static str {
+        match self.task.normalise {
+            None => model.normalise,
+            Some(Way::None) => "none",
+            Some(Way::Sigmoid) => "sigmoid",
+            Some(Way::Affine) => "affine",
+            Some(Way::Relative) => "relative",
+        }
+    }
+
+    /// The score in [0, 1], or why there is none.
+    fn score(&self, model: &ModelInfo, score: &ModelScore, beside: Option<f32>) -> Result<f64, String> {
+        if let (Readout::Steps(steps), None) = (&score.readout, self.task.normalise) {
+            return self.task.steps.together(steps).ok_or_else(|| "the completion has no steps".to_owned());
+        }
+        let raw = score.raw.map(f64::from).ok_or_else(|| nothing_said(model, score))?;
+        match self.task.normalise {
+            None => score.score.ok_or_else(|| "the model compares with a `reference`, and the task has none".to_owned()),
+            Some(Way::None) => Ok(raw.clamp(0.0, 1.0)),
+            Some(Way::Sigmoid) => Ok(sigmoid(raw)),
+            Some(Way::Affine) if model.normalise == "affine" => score.score.ok_or_else(|| nothing_said(model, score)),
+            Some(Way::Affine) => Err(format!("`{}` declares no `mean` and `std` for `affine`", model.name)),
+            Some(Way::Relative) => match beside {
+                Some(beside) => Ok(sigmoid(raw - f64::from(beside))),
+                None => Err("the reference got no number".to_owned()),
+            },
+        }
+    }
+}
+
+/// Why a model has no one number for an input.
+fn nothing_said(model: &ModelInfo, score: &ModelScore) -> String {
+    let name = &model.name;
+    match score.readout {
+        Readout::Embedding(_) => format!("`{name}` makes embeddings, and the task has no `reference` to compare with"),
+        Readout::Classes(_) => format!("`{name}` has several classes, and its options name none as `positive`"),
+        _ => format!("`{name}` gave no number; look at its weights"),
+    }
+}
+
+fn measures(score: &ModelScore, beside: Option<f32>) -> BTreeMap<&'static str, Measure> {
+    let steps = match &score.readout {
+        Readout::Steps(steps) => u32::try_from(steps.len()).ok().map(f64::from),
+        _ => None,
+    };
+    let numbers = [
+        ("raw_reward", score.raw.map(evidence::shortest)),
+        ("reference_reward", beside.map(evidence::shortest)),
+        ("model_tokens", Some(f64::from(score.tokens))),
+        ("reward_steps", steps),
+    ];
+    numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?))).collect()
+}
+
+fn ungradable(reason: String) -> Outcome {
+    Outcome::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, reason))
+}
+
+/// What a refused request means for its items: nothing about them.
+fn fault(error: &ModelError) -> Fault {
+    let code = match error {
+        ModelError::Unknown(_) | ModelError::Unavailable(_) | ModelError::NotLoadable(_) => ErrorCode::GraderUnavailable,
+        ModelError::ShuttingDown => ErrorCode::ShuttingDown,
+        _ => ErrorCode::Internal,
+    };
+    match error {
+        ModelError::Unavailable(_) | ModelError::ShuttingDown | ModelError::Overloaded { .. } | ModelError::Expired => {
+            Fault::passing(code, error.to_string())
+        }
+        _ => Fault::lasting(code, error.to_string()),
+    }
+}

@@ -1,0 +1,87 @@
+//! The shape of a `reward_model` task as it stands in a request.
+
+use std::sync::Arc;
+
+use assay_core::{ErrorCode, Task, TaskError};
+use serde::Deserialize;
+
+use crate::normalise::Way;
+
+/// A task that was read.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RewardTask {
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) reference: Option<Arc<str>>,
+    #[serde(default)]
+    pub(super) normalise: Option<Way>,
+    #[serde(default)]
+    pub(super) steps: Steps,
+    #[serde(default)]
+    pub(super) threshold: Option<f64>,
+    #[serde(default)]
+    pub(super) truncate: Room,
+    #[serde(default)]
+    pub(super) reasoning: Reasoning,
+}
+
+/// What steps make together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Steps {
+    #[default]
+    Min,
+    Mean,
+    Product,
+    Last,
+}
+
+impl Steps {
+    /// One number of those of all steps; `None` without any.
+    pub(super) fn together(self, steps: &[f32]) -> Option<f64> {
+        let numbers = || steps.iter().copied().map(f64::from);
+        #[expect(clippy::cast_precision_loss, reason = "steps are few")]
+        let count = steps.len() as f64;
+        match self {
+            _ if steps.is_empty() => None,
+            Self::Min => numbers().reduce(f64::min),
+            Self::Mean => Some(numbers().sum::<f64>() / count),
+            Self::Product => Some(numbers().product()),
+            Self::Last => numbers().last(),
+        }
+    }
+}
+
+/// What happens to a prompt that leaves no room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Room {
+    #[default]
+    Refuse,
+    PromptLeft,
+}
+
+/// Whether reasoning is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Reasoning {
+    #[default]
+    Keep,
+    Strip,
+}
+
+impl RewardTask {
+    pub(super) fn read(task: &Task) -> Result<Self, TaskError> {
+        let read: Self = task.parse()?;
+        if read.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
+            return Err(TaskError::new(ErrorCode::InvalidTask, "/threshold", "a threshold is in [0, 1]".to_owned()));
+        }
+        if read.normalise == Some(Way::Relative) && read.reference.is_none() {
+            let message = "`relative` compares with a `reference`; give one".to_owned();
+            return Err(TaskError::new(ErrorCode::InvalidTask, "/reference", message));
+        }
+        Ok(read)
+    }
+}

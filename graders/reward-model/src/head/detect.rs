@@ -1,0 +1,182 @@
+//! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two heads, or of none, are refused.
+
+use serde_json::Value;
+
+use super::matrix::Matrix;
+use super::{Head, Layers, Meaning};
+use crate::body::norm::RowNorm;
+use crate::config::Fields;
+use crate::family::Family;
+use crate::weights::Weights;
+use crate::{LoadError, ModelOptions};
+
+/// A head that was found and is not read yet.
+pub(crate) struct Found {
+    pub(crate) meaning: Meaning,
+    kind: Kind,
+    hidden: usize,
+}
+
+enum Kind {
+    /// `score.weight`, maybe with a bias.
+    Score,
+    /// `score.0` and `score.2`.
+    Mlp,
+    /// Rows of the head over the vocabulary, or of the embedding where it is that head.
+    Vocabulary { tied: bool },
+    /// `bert.pooler` and `classifier`.
+    Pooler,
+    /// `head.dense`, `head.norm` and `classifier`.
+    Prediction { eps: f64, norm_bias: bool, bias: bool },
+    /// Nothing.
+    None { unit: bool },
+}
+
+/// Reads names of tensors as the options rename them.
+struct Names<'a> {
+    weights: &'a Weights,
+    options: &'a ModelOptions,
+}
+
+impl Names<'_> {
+    fn in_file<'n>(&'n self, usual: &'n str) -> &'n str {
+        self.options.tensors.get(usual).map_or(usual, String::as_str)
+    }
+
+    fn has(&self, usual: &str) -> bool {
+        self.weights.has(self.in_file(usual))
+    }
+
+    fn matrix(&self, name: &str, [out, inner]: [usize; 2]) -> Result<Matrix, LoadError> {
+        let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
+        let bias = self.has(&bias).then(|| self.in_file(&bias));
+        Matrix::read(self.weights, self.in_file(&weight), bias, [out, inner])
+    }
+
+    /// Outputs of a head.
+    fn outputs(&self, usual: &str) -> Result<usize, LoadError> {
+        let name = self.in_file(usual);
+        let shape = self.weights.shape(name).unwrap_or_default();
+        match shape[..] {
+            [out, _] if out > 0 => Ok(out),
+            _ => Err(LoadError::new(format!("the tensor `{name}` of a head has the sizes {shape:?}"))),
+        }
+    }
+}
+
+impl Found {
+    /// Looks at names and sizes alone.
+    pub(crate) fn look(
+        family: Family,
+        config: &Value,
+        weights: &Weights,
+        options: &ModelOptions,
+        unit: bool,
+    ) -> Result<Self, LoadError> {
+        let fields = Fields(config);
+        let names = Names { weights, options };
+        let hidden = fields.size("hidden_size")?;
+        if let Some(missing) = options.tensors.values().find(|name| !weights.has(name)) {
+            return Err(LoadError::new(format!("the option `tensors` names `{missing}`, which the files do not have")));
+        }
+        let architecture = fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default();
+        let steps = options.step_token.is_some()
+            || architecture.ends_with("ForProcessRewardModel")
+            || architecture.ends_with("ForTokenClassification");
+        let several = |outputs: usize| match outputs {
+            _ if steps => Meaning::Steps,
+            1 => Meaning::Scalar,
+            _ => Meaning::Classes,
+        };
+        let found = |meaning: Meaning, kind: Kind| Ok(Self { meaning, kind, hidden });
+        if names.has("score.0.weight") {
+            return found(several(names.outputs("score.2.weight")?), Kind::Mlp);
+        }
+        if names.has("score.weight") {
+            return found(several(names.outputs("score.weight")?), Kind::Score);
+        }
+        match family {
+            Family::Bert | Family::ModernBert if names.has("classifier.weight") => {
+                let kind = match family {
+                    Family::Bert => Kind::Pooler,
+                    _ => {
+                        fields.activation("classifier_activation", &["gelu"])?;
+                        let flag = |name: &str| fields.flag_or(name, false);
+                        let eps = fields.number_or("norm_eps", 1e-5)?;
+                        Kind::Prediction { eps, norm_bias: flag("norm_bias"), bias: flag("classifier_bias") }
+                    }
+                };
+                found(several(names.outputs("classifier.weight")?), kind)
+            }
+            Family::Bert | Family::ModernBert => found(Meaning::Embedding, Kind::None { unit }),
+            Family::Decoder if !options.labels.is_empty() => {
+                found(Meaning::Labels, Kind::Vocabulary { tied: fields.flag_or("tie_word_embeddings", false) })
+            }
+            Family::Decoder if architecture.ends_with("ForCausalLM") => Err(LoadError::new(format!(
+                "`{architecture}` writes text and has no head for rewards; for a verifier that answers with one token, declare `labels` and `positive`"
+            ))),
+            Family::Decoder => Err(LoadError::new(
+                "no tensor of a head is there (`score.weight`, or `score.0.weight` and `score.2.weight`); if it has another name, declare it as in `tensors = { \"score.weight\" = \"v_head.weight\" }`",
+            )),
+        }
+    }
+
+    /// Reads the head. `labels` are the ids of the label tokens, `prefix` is that of the body.
+    pub(crate) fn read(
+        self,
+        config: &Value,
+        weights: &Weights,
+        options: &ModelOptions,
+        prefix: &str,
+        labels: &[u32],
+    ) -> Result<Head, LoadError> {
+        let names = Names { weights, options };
+        let hidden = self.hidden;
+        if !options.tensors.is_empty() && self.meaning != Meaning::Labels {
+            // Whoever declares the head knows that the one over the vocabulary, left in many files, is another.
+            weights.pass_over("lm_head.weight");
+        }
+        let layers = match self.kind {
+            Kind::Score => Layers::One(names.matrix("score", [names.outputs("score.weight")?, hidden])?),
+            Kind::Mlp => {
+                let inner = names.outputs("score.0.weight")?;
+                let first = names.matrix("score.0", [inner, hidden])?;
+                Layers::Two(first, names.matrix("score.2", [names.outputs("score.2.weight")?, inner])?)
+            }
+            Kind::Vocabulary { tied } => {
+                let vocabulary = Fields(config).size("vocab_size")?;
+                let embedding = format!("{prefix}embed_tokens.weight");
+                let name = if weights.has("lm_head.weight") { "lm_head.weight" } else { embedding.as_str() };
+                if name == embedding && !tied {
+                    return Err(LoadError::new(
+                        "the tensor `lm_head.weight` is missing, and the embedding is not tied to it",
+                    ));
+                }
+                let all = weights.values(name, &[vocabulary, hidden])?;
+                let rows = Matrix::of_rows(&all, hidden, labels);
+                Layers::One(rows.ok_or_else(|| LoadError::new("a label token is beyond the vocabulary"))?)
+            }
+            Kind::Pooler => {
+                let pool = names.matrix(&format!("{prefix}pooler.dense"), [hidden, hidden])?;
+                Layers::Pooler(pool, names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?)
+            }
+            Kind::Prediction { eps, norm_bias, bias } => {
+                let biased = bias.then_some("head.dense.bias");
+                let dense = Matrix::read(weights, "head.dense.weight", biased, [hidden, hidden])?;
+                let norm = RowNorm::layer(weights, "head.norm", hidden, eps, norm_bias)?;
+                Layers::Prediction(
+                    dense,
+                    norm,
+                    names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?,
+                )
+            }
+            Kind::None { unit } => {
+                for part in ["weight", "bias"] {
+                    weights.pass_over(&format!("{prefix}pooler.dense.{part}"));
+                }
+                Layers::None { unit }
+            }
+        };
+        Ok(Head { meaning: self.meaning, layers })
+    }
+}

@@ -1,0 +1,226 @@
+//! A reward model whole: the texts it reads, the network it runs, and what its numbers mean.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use assay_core::Completion;
+use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate};
+
+use crate::config::Fields;
+use crate::family::Family;
+use crate::head::{Meaning, cosine, softmax};
+use crate::network::{Network, Outline};
+use crate::normalise::Normalise;
+use crate::pooling::Pooling;
+use crate::serving::{Judged, Model, Reading, RunError};
+use crate::text::{Facts, Kind, Reader};
+use crate::weights::Directory;
+use crate::{Compute, FILE, LoadError, ModelOptions, Rows, Sequence, compute};
+
+/// A model in memory.
+pub struct RewardModel {
+    info: Arc<ModelInfo>,
+    reader: Reader,
+    network: Network,
+    compute: Compute,
+    meaning: Meaning,
+    /// Places of the labels that mean a pass.
+    positive: Vec<usize>,
+    normalise: Normalise,
+}
+
+impl RewardModel {
+    /// Loads the model in a directory under a name. `options` go before those that `assay.json` beside the weights declares.
+    ///
+    /// # Errors
+    /// [`LoadError`]: which file, tensor or option is at fault, and how.
+    pub fn open(name: &str, path: &Path, options: &ModelOptions, compute: &Compute, loaded_us: i64) -> Result<Self, LoadError> {
+        let directory = Directory::open(path)?;
+        let options = match directory.json(FILE)? {
+            Some(declared) => options.over(declared)?,
+            None => options.clone(),
+        };
+        let dtype = compute.dtype(options.dtype.as_deref())?;
+        let weights = directory.weights(compute.device(), dtype)?;
+        let outline = Outline::look(&directory, &weights, &options)?;
+        let meaning = outline.found.meaning;
+        let fields = Fields(&outline.config);
+        let facts = Facts {
+            kind: kind(outline.body.family(), meaning),
+            pooling: usual_pooling(&directory, outline.body.family(), fields)?,
+            pad: fields.id("pad_token_id"),
+            max_tokens: outline.max_tokens,
+            vocabulary: outline.body.vocabulary(),
+        };
+        let reader = Reader::open(path, &options, &facts).map_err(|error| LoadError::new(error.to_string()))?;
+        let labels = match meaning {
+            Meaning::Labels => options.labels.clone(),
+            Meaning::Classes if !options.labels.is_empty() => options.labels.clone(),
+            Meaning::Classes => fields.labels(),
+            Meaning::Scalar | Meaning::Steps | Meaning::Embedding => Vec::new(),
+        };
+        let positive = places(&options.positive, &labels)?;
+        if meaning == Meaning::Labels && positive.is_empty() {
+            return Err(LoadError::new("`positive` names the labels that mean a pass; declare at least one of `labels`"));
+        }
+        let ids = match meaning {
+            Meaning::Labels => labels.iter().map(|label| reader.token_id(label)).collect::<Result<Vec<u32>, _>>(),
+            _ => Ok(Vec::new()),
+        };
+        let ids = ids.map_err(|error| LoadError::new(error.to_string()))?;
+        let normalise = Normalise::declared(&options, &outline.config, meaning)?;
+        let info = ModelInfo {
+            name: name.to_owned(),
+            version: directory.version(&weights, &options)?,
+            source: directory.path().display().to_string(),
+            architecture: fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default().to_owned(),
+            head: meaning.word(),
+            pooling: if meaning == Meaning::Steps { "steps".to_owned() } else { reader.pooling().to_string() },
+            scale: meaning.scale(),
+            normalise: normalise.word(),
+            labels,
+            template: reader.name(),
+            parameters: weights.parameters(),
+            hidden: outline.body.hidden(),
+            layers: outline.body.layers(),
+            max_tokens: reader.max_tokens(),
+            dtype: compute::word(dtype),
+            device: compute.name(),
+            loaded_us,
+        };
+        let network = Network::read(outline, &weights, &options, &ids, reader.max_tokens())?;
+        Ok(Self { info: Arc::new(info), reader, network, compute: compute.clone(), meaning, positive, normalise })
+    }
+
+    /// Probability of the labels that mean a pass.
+    fn positive(&self, probabilities: &[f32]) -> Option<f32> {
+        (!self.positive.is_empty())
+            .then(|| self.positive.iter().filter_map(|place| probabilities.get(*place)).sum::<f32>().min(1.0))
+    }
+
+    fn raw(&self, readout: &Readout, reference: Option<&Readout>) -> Option<f32> {
+        let raw = match readout {
+            Readout::Scalar(number) => Some(*number),
+            Readout::Classes(logits) => self.positive(&softmax(logits)),
+            Readout::Labels(probabilities) => self.positive(probabilities),
+            Readout::Steps(steps) => steps.iter().copied().reduce(f32::min),
+            Readout::Embedding(own) => match reference {
+                Some(Readout::Embedding(other)) => Some(cosine(own, other)),
+                _ => None,
+            },
+        };
+        raw.filter(|raw| raw.is_finite())
+    }
+}
+
+impl Model for RewardModel {
+    fn info(&self) -> &Arc<ModelInfo> {
+        &self.info
+    }
+
+    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal> {
+        let main = self.reader.read(input, truncate)?;
+        let ModelInput::Rollout { prompt, reference: Some(reference), .. } = input else {
+            return Ok(Reading { main, reference: None });
+        };
+        let beside = match (self.meaning, self.normalise) {
+            (Meaning::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
+            (_, Normalise::Relative) => Some(ModelInput::Rollout {
+                prompt: prompt.clone(),
+                completion: Completion::Text(Arc::clone(reference)),
+                reference: None,
+            }),
+            _ => None,
+        };
+        let reference = beside.map(|input| self.reader.read(&input, truncate)).transpose()?;
+        Ok(Reading { main, reference })
+    }
+
+    fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
+        let said = self.compute.run(|| self.network.run(batch));
+        said.map_err(|error| {
+            let text = error.to_string();
+            if text.to_lowercase().contains("out of memory") || text.contains("OUT_OF_MEMORY") {
+                RunError::OutOfMemory
+            } else {
+                RunError::Device(text)
+            }
+        })
+    }
+
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+        let raw = self.raw(readout, reference);
+        let beside = reference.and_then(|reference| self.raw(reference, None));
+        Judged { raw, score: raw.and_then(|raw| self.normalise.score(raw, beside)) }
+    }
+
+    /// On a GPU, where kernels are made at first use and memory is short: one token, a batch of short sequences, a longest one.
+    fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
+        if self.info.device == "cpu" {
+            return vec![self.sample(1)];
+        }
+        let short = batch_tokens.div_ceil(64).min(512);
+        let longest = self.info.max_tokens.min(batch_tokens.max(1));
+        std::iter::once(1).chain(std::iter::repeat_n(64, short)).chain([longest]).map(|length| self.sample(length)).collect()
+    }
+}
+
+impl RewardModel {
+    /// A sequence of so many tokens that says nothing.
+    fn sample(&self, length: usize) -> Sequence {
+        let sequence = Sequence::whole(vec![0; length.clamp(1, self.info.max_tokens)]);
+        match self.reader.pooling() {
+            Pooling::Mean => Sequence { rows: Rows::Mean, ..sequence },
+            _ => sequence,
+        }
+    }
+}
+
+fn kind(family: Family, meaning: Meaning) -> Kind {
+    match (family, meaning) {
+        (_, Meaning::Steps) => Kind::Steps,
+        (_, Meaning::Embedding) => Kind::Embedding,
+        (Family::Decoder, _) => Kind::Rollout,
+        (Family::Bert | Family::ModernBert, _) => Kind::Pair,
+    }
+}
+
+/// The rows a head reads where no option says otherwise.
+fn usual_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> Result<Pooling, LoadError> {
+    match family {
+        Family::Decoder => Ok(Pooling::Last),
+        Family::ModernBert if fields.text("classifier_pooling").is_some() => match fields.text("classifier_pooling") {
+            Some("mean") => Ok(Pooling::Mean),
+            _ => Ok(Pooling::Cls),
+        },
+        Family::Bert | Family::ModernBert => sentence_pooling(directory, family, fields),
+    }
+}
+
+/// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
+fn sentence_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> Result<Pooling, LoadError> {
+    if family == Family::Bert && fields.texts("architectures").is_some_and(|names| names.iter().any(|name| name.ends_with("Classification"))) {
+        return Ok(Pooling::Cls);
+    }
+    let Some(declared) = directory.json("1_Pooling/config.json")? else { return Ok(Pooling::Mean) };
+    let flags = declared.as_object().into_iter().flatten();
+    let chosen: Vec<&str> = flags
+        .filter(|(name, value)| name.starts_with("pooling_mode_") && value.as_bool() == Some(true))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    match (chosen[..].first(), declared.get("pooling_mode").and_then(serde_json::Value::as_str)) {
+        (Some(&"pooling_mode_mean_tokens"), _) | (None, Some("mean") | None) if chosen.len() <= 1 => Ok(Pooling::Mean),
+        (Some(&"pooling_mode_cls_token"), _) | (None, Some("cls")) if chosen.len() <= 1 => Ok(Pooling::Cls),
+        (Some(&"pooling_mode_lasttoken"), _) | (None, Some("lasttoken")) if chosen.len() <= 1 => Ok(Pooling::Last),
+        _ => Err(LoadError::new("`1_Pooling/config.json` asks for a pooling that is not known; mean, cls and last are")),
+    }
+}
+
+/// Places of `some` among `all`.
+fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
+    let place = |name: &String| {
+        let place = all.iter().position(|label| label == name);
+        place.ok_or_else(|| LoadError::new(format!("`positive` names `{name}`, which is none of the labels {}", all.join(", "))))
+    };
+    some.iter().map(place).collect()
+}

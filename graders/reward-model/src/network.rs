@@ -1,0 +1,154 @@
+//! A model without its texts: body and head, from token ids to what they say.
+
+use assay_core::reward_model::Readout;
+use candle_core::{DType, Device, Result, Tensor};
+use serde_json::Value;
+
+use crate::body::{Body, Packed};
+use crate::config::Fields;
+use crate::family::BodyConfig;
+use crate::head::Head;
+use crate::head::detect::Found;
+use crate::weights::{Directory, Weights};
+use crate::{LoadError, ModelOptions, Rows, Sequence};
+
+/// What is known of a network before its tensors are read.
+pub(crate) struct Outline {
+    pub(crate) config: Value,
+    pub(crate) body: BodyConfig,
+    pub(crate) found: Found,
+    /// Longest text it was made for, in tokens.
+    pub(crate) max_tokens: usize,
+}
+
+impl Outline {
+    /// Looks at configuration, options and names of tensors.
+    pub(crate) fn look(
+        directory: &Directory,
+        weights: &Weights,
+        options: &ModelOptions,
+    ) -> std::result::Result<Self, LoadError> {
+        let unit = sentence_modules(directory)?;
+        let sentences = directory.json("sentence_bert_config.json")?;
+        let longest =
+            sentences.map(|sentences| Fields(&sentences).size_or_none("max_seq_length")).transpose()?.flatten();
+        Self::of(directory.config()?, weights, options, unit, longest)
+    }
+
+    /// Looks at a configuration; `longest` bounds what it says of positions.
+    pub(crate) fn of(
+        config: Value,
+        weights: &Weights,
+        options: &ModelOptions,
+        unit: bool,
+        longest: Option<usize>,
+    ) -> std::result::Result<Self, LoadError> {
+        let body = BodyConfig::read(&config)?;
+        let found = Found::look(body.family(), &config, weights, options, unit)?;
+        let max_tokens = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
+        Ok(Self { config, body, found, max_tokens })
+    }
+}
+
+/// Whether embeddings are brought to length 1. Modules that are not known are refused.
+fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadError> {
+    let modules = directory.json("modules.json")?.unwrap_or_default();
+    let kinds =
+        modules.as_array().into_iter().flatten().filter_map(|module| module.get("type").and_then(Value::as_str));
+    let mut unit = false;
+    for kind in kinds.map(|kind| kind.rsplit('.').next().unwrap_or(kind)) {
+        match kind {
+            "Transformer" | "Pooling" => {}
+            "Normalize" => unit = true,
+            other => return Err(LoadError::new(format!("`modules.json` names a `{other}`, which is not known"))),
+        }
+    }
+    Ok(unit)
+}
+
+/// A body with its head.
+pub(crate) struct Network {
+    body: Body,
+    head: Head,
+    device: Device,
+    vocabulary: usize,
+    hidden: usize,
+}
+
+impl Network {
+    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier; positions reach to `positions`.
+    pub(crate) fn read(
+        outline: Outline,
+        weights: &Weights,
+        options: &ModelOptions,
+        labels: &[u32],
+        positions: usize,
+    ) -> std::result::Result<Self, LoadError> {
+        let Outline { config, body: shape, found, .. } = outline;
+        let prefix = shape.prefix(weights);
+        let body = shape.body(weights, prefix, positions)?;
+        let head = found.read(&config, weights, options, prefix, labels)?;
+        weights.all_used()?;
+        let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
+        Ok(Self { body, head, device: weights.device().clone(), vocabulary, hidden })
+    }
+
+    /// What it says of each sequence.
+    pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>> {
+        if let Some(id) = batch.iter().flat_map(|sequence| &sequence.ids).find(|id| **id as usize >= self.vocabulary) {
+            candle_core::bail!("the token {id} is beyond the vocabulary of {}", self.vocabulary);
+        }
+        let packed = Packed::new(batch, &self.device)?;
+        let states = self.body.forward(&packed)?;
+        let mut rows = Vec::new();
+        let mut counts = Vec::with_capacity(batch.len());
+        for (sequence, start) in batch.iter().zip(packed.starts.iter()) {
+            let start = u32::try_from(*start).map_err(candle_core::Error::wrap)?;
+            let before = rows.len();
+            match &sequence.rows {
+                Rows::At(at) => rows.extend(at.iter().map(|at| start + at)),
+                Rows::Mean => rows.extend((start..).take(sequence.len())),
+            }
+            counts.push(rows.len() - before);
+        }
+        let rows = self.rows(&states, rows)?;
+        let mut pooled = Vec::with_capacity(rows.len());
+        let mut rows = rows.into_iter();
+        for (sequence, count) in batch.iter().zip(&mut counts) {
+            let mine = rows.by_ref().take(*count);
+            match sequence.rows {
+                Rows::At(_) => pooled.extend(mine),
+                Rows::Mean => {
+                    pooled.push(mean(mine, self.hidden));
+                    *count = 1;
+                }
+            }
+        }
+        let mut said = self.head.forward(pooled).into_iter();
+        Ok(counts.into_iter().map(|count| self.head.read(said.by_ref().take(count).collect())).collect())
+    }
+
+    /// Hidden states at `rows`, behind the last norm.
+    fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
+        let count = rows.len();
+        let rows = Tensor::from_vec(rows, count, &self.device)?;
+        let states = states.index_select(&rows, 0)?.to_dtype(DType::F32)?.to_device(&Device::Cpu)?;
+        let mut rows = states.to_vec2::<f32>()?;
+        rows.iter_mut().for_each(|row| self.body.last_norm(row));
+        Ok(rows)
+    }
+}
+
+/// The mean of rows of `size` numbers.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the mean of f32 numbers is one")]
+fn mean(rows: impl Iterator<Item = Vec<f32>>, size: usize) -> Vec<f32> {
+    let (mut sums, mut count) = (vec![0f64; size], 0usize);
+    for row in rows {
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(x));
+        count += 1;
+    }
+    sums.into_iter().map(|sum| (sum / count.max(1) as f64) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Networks against reference values of another implementation (`tests/reference/`), and against themselves in other company.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::*;
+use crate::synthetic;
+
+#[derive(Deserialize)]
+struct Reference {
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    config: Value,
+    options: ModelOptions,
+    #[serde(default)]
+    tokens: BTreeMap<String, u32>,
+    tensors: BTreeMap<String, Vec<usize>>,
+    sequences: Vec<Vec<u32>>,
+    #[serde(default)]
+    second: Vec<Option<usize>>,
+    rows: Vec<Value>,
+    expected: Vec<BTreeMap<String, Value>>,
+}
+
+impl Case {
+    fn sequences(&self) -> Vec<Sequence> {
+        let of = |(at, (ids, rows)): (usize, (&Vec<u32>, &Value))| Sequence {
+            second: self.second.get(at).copied().flatten().unwrap_or(ids.len()),
+            ids: ids.clone(),
+            rows: serde_json::from_value(rows.clone()).map_or(Rows::Mean, Rows::At),
+            cut: 0,
+        };
+        self.sequences.iter().zip(&self.rows).enumerate().map(of).collect()
+    }
+
+    fn network(&self) -> std::result::Result<Network, LoadError> {
+        let folder = tempfile::tempdir().unwrap();
+        synthetic::write(folder.path(), &self.config, &self.tensors)?;
+        if self.name.ends_with("embedding") {
+            std::fs::write(
+                folder.path().join("modules.json"),
+                r#"[{"type": "sentence_transformers.models.Normalize"}]"#,
+            )
+            .unwrap();
+        }
+        let directory = Directory::open(folder.path())?;
+        let weights = directory.weights(&Device::Cpu, DType::F32)?;
+        let outline = Outline::look(&directory, &weights, &self.options)?;
+        let labels: Vec<u32> = self.options.labels.iter().map(|label| self.tokens[label]).collect();
+        let longest = outline.max_tokens;
+        Network::read(outline, &weights, &self.options, &labels, longest)
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let text = include_str!("../../tests/reference/cases.json");
+    serde_json::from_str::<Reference>(text).unwrap().cases
+}
+
+/// Every number a readout has, under the word the reference has for it.
+fn numbers(readout: &Readout) -> (&'static str, Vec<f32>) {
+    match readout {
+        Readout::Scalar(x) => ("scalar", vec![*x]),
+        Readout::Classes(x) => ("classes", x.clone()),
+        Readout::Labels(x) => ("labels", x.clone()),
+        Readout::Steps(x) => ("steps", x.clone()),
+        Readout::Embedding(x) => ("embedding", x.clone()),
+    }
+}
+
+fn bits(readout: &Readout) -> Vec<u32> {
+    numbers(readout).1.into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn every_architecture_and_head_says_what_the_reference_says() {
+    let cases = cases();
+    assert!(cases.len() >= 40);
+    let mut worst = 0f64;
+    for case in cases {
+        let network = case.network().unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let sequences = case.sequences();
+        let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
+        for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
+            let (word, found) = numbers(readout);
+            let expected = match &expected[word] {
+                Value::Array(numbers) => numbers.iter().map(|number| number.as_f64().unwrap()).collect(),
+                number => vec![number.as_f64().unwrap()],
+            };
+            assert_eq!(found.len(), expected.len(), "{}", case.name);
+            for (found, expected) in found.iter().zip(expected) {
+                let off = (f64::from(*found) - expected).abs() / expected.abs().max(1.0);
+                assert!(off < 1e-5, "{}, {} tokens: {found} for {expected}", case.name, ids.len());
+                worst = worst.max(off);
+            }
+        }
+    }
+    assert!(worst > 0.0, "nothing was compared");
+}
+
+#[test]
+fn company_and_order_change_no_bit() {
+    for case in cases() {
+        let network = case.network().unwrap();
+        let sequences = case.sequences();
+        let alone: Vec<_> = sequences.iter().map(|sequence| bits(&network.run(&[sequence]).unwrap()[0])).collect();
+        let order: Vec<usize> = (0..sequences.len()).rev().chain(0..sequences.len()).collect();
+        let batch: Vec<_> = order.iter().map(|at| &sequences[*at]).collect();
+        for (at, readout) in order.iter().zip(network.run(&batch).unwrap()) {
+            assert_eq!(bits(&readout), alone[*at], "{}: {} tokens", case.name, case.sequences[*at].len());
+        }
+    }
+}
+
+#[test]
+fn a_head_that_is_missing_or_left_over_is_refused() {
+    let mut case = cases().into_iter().find(|case| case.name == "llama").unwrap();
+    let head = case.tensors.remove("score.weight").unwrap();
+    let missing = case.network().err().unwrap().to_string();
+    assert!(missing.contains("no tensor of a head"), "{missing}");
+
+    case.tensors.insert("score.weight".to_owned(), head.clone());
+    case.tensors.insert("v_head.weight".to_owned(), head);
+    let left = case.network().err().unwrap().to_string();
+    assert!(left.contains("`v_head.weight`"), "{left}");
+}
+
+#[test]
+fn an_id_beyond_the_vocabulary_is_an_error() {
+    let case = cases().into_iter().find(|case| case.name == "qwen2").unwrap();
+    assert!(case.network().unwrap().run(&[&Sequence::whole(vec![1, u32::MAX])]).is_err());
+}

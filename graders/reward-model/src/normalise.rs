@@ -1,0 +1,134 @@
+//! From a raw number to a score: declared by the operator or the task, never guessed.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::config::Fields;
+use crate::head::Meaning;
+use crate::{LoadError, ModelOptions};
+
+/// How a raw number becomes a score in [0, 1].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Normalise {
+    /// It is one already; what lies outside counts as the nearer end.
+    None,
+    /// `1 / (1 + exp(-raw))`.
+    Sigmoid,
+    /// `1 / (1 + exp(-(raw - mean) / std))`.
+    Affine { mean: f64, std: f64 },
+    /// `1 / (1 + exp(raw of the reference - raw))`, after PAR (arXiv 2502.18770).
+    Relative,
+}
+
+/// The names of the ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Way {
+    None,
+    Sigmoid,
+    Affine,
+    Relative,
+}
+
+impl Way {
+    fn named(name: &str) -> Result<Self, LoadError> {
+        serde_json::from_value(Value::from(name)).map_err(|_| {
+            LoadError::new(format!("`normalise` is `none`, `sigmoid`, `affine` or `relative`, not `{name}`"))
+        })
+    }
+}
+
+impl Normalise {
+    /// The declared way, or the one that follows from what the head says: probabilities are scores already, logits go through a
+    /// sigmoid, and through the mean and deviation that OpenRLHF leaves in a configuration.
+    pub(crate) fn declared(options: &ModelOptions, config: &Value, meaning: Meaning) -> Result<Self, LoadError> {
+        let fields = Fields(config);
+        let in_config = fields.flag_or("normalize_reward", false) && options.mean.is_none() && options.std.is_none();
+        let way = match &options.normalise {
+            Some(name) => Way::named(name)?,
+            None if meaning != Meaning::Scalar => Way::None,
+            None if in_config || options.std.is_some() => Way::Affine,
+            None => Way::Sigmoid,
+        };
+        match way {
+            Way::None => Ok(Self::None),
+            Way::Sigmoid => Ok(Self::Sigmoid),
+            Way::Relative => Ok(Self::Relative),
+            Way::Affine => {
+                let (mean, std) = if in_config {
+                    (fields.number_or("mean", 0.0)?, fields.number_or("std", 1.0)?)
+                } else {
+                    (options.mean.unwrap_or(0.0), options.std.unwrap_or(0.0))
+                };
+                if mean.is_finite() && std.is_finite() && std > 0.0 {
+                    return Ok(Self::Affine { mean, std });
+                }
+                Err(LoadError::new("`affine` needs a finite `mean` and a `std` above 0"))
+            }
+        }
+    }
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Sigmoid => "sigmoid",
+            Self::Affine { .. } => "affine",
+            Self::Relative => "relative",
+        }
+    }
+
+    /// The score of `raw`; `None` where a reference is needed and there is none.
+    pub(crate) fn score(self, raw: f32, reference: Option<f32>) -> Option<f64> {
+        let raw = f64::from(raw);
+        match self {
+            Self::None => Some(raw.clamp(0.0, 1.0)),
+            Self::Sigmoid => Some(sigmoid(raw)),
+            Self::Affine { mean, std } => Some(sigmoid((raw - mean) / std)),
+            Self::Relative => reference.map(|reference| sigmoid(raw - f64::from(reference))),
+        }
+    }
+}
+
+/// `1 / (1 + exp(-x))`.
+pub(crate) fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn declared(options: Value, config: &Value, meaning: Meaning) -> Result<Normalise, LoadError> {
+        Normalise::declared(&serde_json::from_value(options).unwrap(), config, meaning)
+    }
+
+    #[test]
+    fn what_is_declared_goes_before_what_follows_from_the_head() {
+        let openrlhf = json!({"normalize_reward": true, "mean": 2.0, "std": 4.0});
+        let found = |options: Value, config: &Value, meaning| declared(options, config, meaning).unwrap();
+        assert_eq!(found(json!({}), &json!({}), Meaning::Scalar), Normalise::Sigmoid);
+        assert_eq!(found(json!({}), &json!({}), Meaning::Steps), Normalise::None);
+        assert_eq!(found(json!({}), &openrlhf, Meaning::Scalar), Normalise::Affine { mean: 2.0, std: 4.0 });
+        assert_eq!(found(json!({"normalise": "sigmoid"}), &openrlhf, Meaning::Scalar), Normalise::Sigmoid);
+        let own = json!({"mean": 1.0, "std": 3.0});
+        assert_eq!(found(own, &openrlhf, Meaning::Scalar), Normalise::Affine { mean: 1.0, std: 3.0 });
+        assert!(declared(json!({"normalise": "affine"}), &json!({}), Meaning::Scalar).is_err());
+        assert!(declared(json!({"normalise": "affine", "std": 0.0}), &json!({}), Meaning::Scalar).is_err());
+        assert!(declared(json!({"normalise": "zscore"}), &json!({}), Meaning::Scalar).is_err());
+    }
+
+    #[test]
+    fn scores_follow_their_formulas() {
+        let near = |found: Option<f64>, expected: f64| assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
+        near(Normalise::Sigmoid.score(0.0, None), 0.5);
+        near(Normalise::Affine { mean: 2.0, std: 4.0 }.score(6.0, None), 1.0 / (1.0 + (-1f64).exp()));
+        near(Normalise::Relative.score(3.0, Some(3.0)), 0.5);
+        near(Normalise::None.score(0.25, None), 0.25);
+        near(Normalise::None.score(-2.0, None), 0.0);
+        near(Normalise::Sigmoid.score(-1e30, None), 0.0);
+        assert_eq!(Normalise::Relative.score(3.0, None), None);
+    }
+}

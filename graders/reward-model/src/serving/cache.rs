@@ -1,0 +1,120 @@
+//! What was read once is not read again: readouts by everything they depend on. Exact, since a readout depends on nothing else.
+
+use assay_core::Hash;
+use assay_core::reward_model::Readout;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::{Rows, Sequence};
+
+/// Cost of an entry beside its numbers: key, counters, pointers.
+const ENTRY_BYTES: u64 = 128;
+
+/// Largest readout that is kept: embeddings beyond it would drive many scores out for one that is seldom asked twice.
+const LARGEST_BYTES: u64 = 4_096;
+
+/// The name of what a model reads: hash of its version and the sequence.
+pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
+    let ids: Vec<u8> = sequence.ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+    let rows: Vec<u8> = match &sequence.rows {
+        Rows::At(places) => places.iter().flat_map(|place| place.to_le_bytes()).collect(),
+        // One byte is no list of places, each of which has four.
+        Rows::Mean => vec![0],
+    };
+    Hash::of_parts(&[version.as_bytes(), &ids, &(sequence.second as u64).to_le_bytes(), &rows])
+}
+
+/// Bytes that a readout takes.
+fn bytes(readout: &Readout) -> u64 {
+    let numbers = match readout {
+        Readout::Scalar(_) => 0,
+        Readout::Classes(numbers)
+        | Readout::Labels(numbers)
+        | Readout::Steps(numbers)
+        | Readout::Embedding(numbers) => numbers.len(),
+    };
+    4 * numbers as u64
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Hash, Readout> for Bytes {
+    fn weight(&self, _: &Hash, readout: &Readout) -> u64 {
+        ENTRY_BYTES + bytes(readout)
+    }
+}
+
+/// Readouts, up to a number of bytes.
+pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
+
+impl Readouts {
+    /// A cache of `most` bytes; 0 makes one that keeps nothing.
+    pub(super) fn new(most: u64) -> Self {
+        // The capacity in entries is only a first guess of the table's size; the bound is the weight.
+        Self((most > 0).then(|| Cache::with_weighter(16_384, most, Bytes)))
+    }
+
+    pub(super) fn get(&self, key: &Hash) -> Option<Readout> {
+        self.0.as_ref()?.get(key)
+    }
+
+    pub(super) fn keep(&self, key: Hash, readout: &Readout) {
+        if let Some(cache) = &self.0
+            && bytes(readout) <= LARGEST_BYTES
+        {
+            cache.insert(key, readout.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_apart_all_that_a_readout_depends_on() {
+        let plain = Sequence::whole(vec![1, 2, 3]);
+        let others = [
+            Sequence::whole(vec![1, 2, 4]),
+            Sequence { second: 1, ..plain.clone() },
+            Sequence { rows: Rows::At(vec![0]), ..plain.clone() },
+            Sequence { rows: Rows::At(vec![]), ..plain.clone() },
+            Sequence { rows: Rows::Mean, ..plain.clone() },
+        ];
+        let mut keys: Vec<_> = others.iter().chain([&plain]).map(|sequence| key("v1", sequence)).collect();
+        keys.push(key("v2", &plain));
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len() + 2);
+        assert_eq!(key("v1", &plain), key("v1", &Sequence { cut: 7, ..plain.clone() }), "what was cut is not read");
+    }
+
+    #[test]
+    fn it_keeps_scores_and_leaves_large_embeddings() {
+        let cache = Readouts::new(1 << 20);
+        let (small, large) = (Hash::of(b"small"), Hash::of(b"large"));
+        cache.keep(small, &Readout::Scalar(1.5));
+        cache.keep(large, &Readout::Embedding(vec![0.0; 1_025]));
+        assert_eq!(cache.get(&small), Some(Readout::Scalar(1.5)));
+        assert_eq!(cache.get(&large), None);
+    }
+
+    #[test]
+    fn its_weight_is_bounded() {
+        let cache = Readouts::new(64 * ENTRY_BYTES);
+        let keys: Vec<_> = (0..10_000u32).map(|number| Hash::of(&number.to_le_bytes())).collect();
+        for key in &keys {
+            cache.keep(*key, &Readout::Scalar(0.0));
+        }
+        let kept = keys.iter().filter(|key| cache.get(key).is_some()).count();
+        assert!((1..=64).contains(&kept), "{kept} kept");
+    }
+
+    #[test]
+    fn none_is_kept_without_room() {
+        let cache = Readouts::new(0);
+        cache.keep(Hash::of(b"a"), &Readout::Scalar(1.0));
+        assert_eq!(cache.get(&Hash::of(b"a")), None);
+    }
+}

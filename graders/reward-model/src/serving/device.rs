@@ -1,0 +1,113 @@
+//! The one thread that owns the device: it runs batches one after the other, and outlives whatever they do.
+//!
+//! A batch that gives nothing is run again in smaller parts, so that only the sequence that is to blame fails: in halves when
+//! memory ran out, one by one after an error or a panic.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use assay_core::Clock;
+use assay_core::reward_model::{ModelError, Readout};
+use tokio::sync::watch;
+
+use super::contract::RunError;
+use super::metrics;
+use super::queue::{Job, Queue};
+use crate::Sequence;
+
+/// Starts the thread. It ends when the queue is closed and empty; the receiver has then lost its sender.
+pub(super) fn start(queue: Arc<Queue>, clock: Arc<dyn Clock>) -> std::io::Result<watch::Receiver<()>> {
+    let (alive, ended) = watch::channel(());
+    thread::Builder::new().name("assay-device".to_owned()).spawn(move || {
+        while let Some(batch) = queue.next() {
+            let tokens = batch.iter().map(|job| job.sequence.len()).sum();
+            let started = clock.monotonic();
+            work(batch, clock.as_ref());
+            queue.done(tokens, clock.monotonic().saturating_sub(started));
+        }
+        drop(alive);
+    })?;
+    Ok(ended)
+}
+
+/// Runs a batch until each of its sequences has an answer.
+fn work(batch: Vec<Job>, clock: &dyn Clock) {
+    let mut rest = vec![batch];
+    while let Some(mut batch) = rest.pop() {
+        let Some(model) = batch.first().map(|job| Arc::clone(&job.model)) else { continue };
+        let name = &model.info().name;
+        let started = clock.monotonic();
+        match run(&batch) {
+            Ok(readouts) => {
+                let lengths = batch.iter().map(|job| job.sequence.len());
+                metrics::ran(name, lengths.clone(), clock.monotonic().saturating_sub(started));
+                model.counts.tokens.fetch_add(lengths.sum::<usize>() as u64, Ordering::Relaxed);
+                for (job, readout) in batch.iter().zip(readouts) {
+                    job.answer(checked(readout));
+                }
+            }
+            Err(failure) => {
+                metrics::failed(name, failure.kind);
+                let tokens = batch.iter().map(|job| job.sequence.len()).sum();
+                tracing::warn!(model = name, rows = batch.len(), tokens, "a batch failed: {}", failure.message);
+                if let [job] = batch.as_slice() {
+                    job.answer(Err(ModelError::Device(format!("the model `{name}` failed: {}", failure.message))));
+                } else if failure.kind == OUT_OF_MEMORY {
+                    model.shrink(tokens);
+                    let second = batch.split_off(batch.len() / 2);
+                    rest.extend([second, batch]);
+                } else {
+                    rest.extend(batch.into_iter().rev().map(|job| vec![job]));
+                }
+            }
+        }
+    }
+}
+
+const OUT_OF_MEMORY: &str = "out_of_memory";
+
+/// Why a batch gave nothing.
+struct Failure {
+    /// As metrics name it.
+    kind: &'static str,
+    message: String,
+}
+
+/// One forward pass: as many readouts as sequences.
+fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
+    let sequences: Vec<&Sequence> = batch.iter().map(|job| &job.sequence).collect();
+    let Some(job) = batch.first() else { return Ok(Vec::new()) };
+    // A model never changes, so a panic leaves nothing half done behind that a later batch would see.
+    match catch_unwind(AssertUnwindSafe(|| job.model.model.run(&sequences))) {
+        Ok(Ok(readouts)) if readouts.len() == batch.len() => Ok(readouts),
+        Ok(Ok(readouts)) => {
+            let message = format!("it gave {} readouts for {} sequences", readouts.len(), batch.len());
+            Err(Failure { kind: "error", message })
+        }
+        Ok(Err(error @ RunError::OutOfMemory)) => Err(Failure { kind: OUT_OF_MEMORY, message: error.to_string() }),
+        Ok(Err(error @ RunError::Device(_))) => Err(Failure { kind: "error", message: error.to_string() }),
+        Err(panic) => Err(Failure { kind: "panic", message: format!("it panicked: {}", said(panic.as_ref())) }),
+    }
+}
+
+/// What a panic said.
+pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+}
+
+/// A readout, if all its numbers are numbers.
+fn checked(readout: Readout) -> Result<Readout, ModelError> {
+    let finite = match &readout {
+        Readout::Scalar(number) => number.is_finite(),
+        Readout::Classes(numbers)
+        | Readout::Labels(numbers)
+        | Readout::Steps(numbers)
+        | Readout::Embedding(numbers) => numbers.iter().all(|number| number.is_finite()),
+    };
+    let overflow = "the model gave a number that is not finite; load it with `dtype` `f32` or `bf16`";
+    if finite { Ok(readout) } else { Err(ModelError::Device(overflow.to_owned())) }
+}

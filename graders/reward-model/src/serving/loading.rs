@@ -1,0 +1,107 @@
+//! A model is loaded on a thread of its own, beside the one that answers meanwhile, and takes its place when it is warm.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::loaded::Loaded;
+use super::models::House;
+use super::queue::Order;
+use super::slot::{Origin, Slot};
+use super::{device, metrics};
+use crate::{ModelOptions, Sequence};
+
+/// Whose turn the sequences of a warm-up take.
+const CALLER: &str = "warm-up";
+
+/// Loads a model under a name. It goes on when nobody waits for it any more.
+///
+/// # Errors
+/// [`ModelError::NotLoadable`], [`ModelError::Unknown`], [`ModelError::ShuttingDown`].
+pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Result<Arc<ModelInfo>, ModelError> {
+    if house.queue.is_closed() {
+        return Err(ModelError::ShuttingDown);
+    }
+    let options = load.options.clone().map(declared).transpose()?;
+    let slot = house.registry.find_or_make(&name, load.source.is_some())?;
+    slot.begin();
+    let (told, outcome) = oneshot::channel();
+    let thread = thread::Builder::new().name("assay-model-load".to_owned());
+    let loading = {
+        let slot = Arc::clone(&slot);
+        move || {
+            let outcome = replace(&house, &name, &slot, load, options);
+            metrics::loaded(&name, outcome.is_ok());
+            // Whoever asked for it may be gone.
+            let _ = told.send(outcome);
+        }
+    };
+    if let Err(error) = thread.spawn(loading) {
+        let refused = ModelError::NotLoadable(format!("there is no thread to load it on: {error}"));
+        return slot.end(None, Err(refused)).map(|loaded| Arc::clone(loaded.info()));
+    }
+    outcome.await.unwrap_or(Err(ModelError::ShuttingDown))
+}
+
+/// The options of a load.
+fn declared(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
+    serde_json::from_value(Value::Object(options))
+        .map_err(|error| ModelError::NotLoadable(format!("the options of the model cannot be read: {error}")))
+}
+
+/// Loads a model and puts it in its place, after the loads of the same name that began before.
+fn replace(
+    house: &House,
+    name: &str,
+    slot: &Slot,
+    load: ModelLoad,
+    options: Option<ModelOptions>,
+) -> Result<Arc<ModelInfo>, ModelError> {
+    let _turn = slot.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let (origin, outcome) = match slot.origin(load, options) {
+        Ok(origin) => {
+            let outcome = ready(house, name, slot, &origin);
+            (Some(origin), outcome)
+        }
+        Err(error) => (None, Err(error)),
+    };
+    slot.end(origin, outcome).map(|loaded| Arc::clone(loaded.info()))
+}
+
+/// A model that is loaded and warm.
+fn ready(house: &House, name: &str, slot: &Slot, origin: &Origin) -> Result<Arc<Loaded>, ModelError> {
+    let loading = || {
+        let model = house.loader.load(name, &origin.source, &origin.options)?;
+        let sequences = model.warm_up(house.batch_tokens);
+        Ok((model, sequences))
+    };
+    // What a loader makes is seen by nobody before it is whole.
+    let (model, sequences) = catch_unwind(AssertUnwindSafe(loading))
+        .unwrap_or_else(|panic| Err(format!("the loader panicked: {}", device::said(panic.as_ref()))))
+        .map_err(ModelError::NotLoadable)?;
+    let loaded = Arc::new(Loaded::new(model, Arc::clone(&slot.counts), house.batch_tokens));
+    warm_up(house, &loaded, sequences)?;
+    Ok(loaded)
+}
+
+fn warm_up(house: &House, loaded: &Arc<Loaded>, sequences: Vec<Sequence>) -> Result<(), ModelError> {
+    if sequences.is_empty() {
+        return Ok(());
+    }
+    let order = Order { caller: Arc::from(CALLER), model: Arc::clone(loaded), deadline: None, sequences };
+    let mut ticket = house.queue.admit_own(order)?;
+    loop {
+        match ticket.next_blocking() {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(ModelError::Device(problem)) => {
+                return Err(ModelError::NotLoadable(format!("it does not run: {problem}")));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Every metric of the serving of models, described in one place.
+
+use std::time::Duration;
+
+use assay_core::ErrorCode;
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+
+const WAITING: &str = "assay_model_waiting_tokens";
+const QUEUE_SECONDS: &str = "assay_model_queue_seconds";
+const READ_SECONDS: &str = "assay_model_read_seconds";
+const FORWARD_SECONDS: &str = "assay_model_forward_seconds";
+const BATCH_TOKENS: &str = "assay_model_batch_tokens";
+const BATCH_ROWS: &str = "assay_model_batch_rows";
+const BATCH_LONGEST: &str = "assay_model_batch_longest_tokens";
+const BATCH_PADDING: &str = "assay_model_batch_padding_ratio";
+const TOKENS: &str = "assay_model_tokens_total";
+const FAILURES: &str = "assay_model_batch_failures_total";
+const REFUSED: &str = "assay_model_refused_total";
+const LOADS: &str = "assay_model_loads_total";
+const CACHE: &str = "assay_model_cache_total";
+
+/// Names of all metrics of the serving of models.
+pub const NAMES: &[&str] = &[
+    WAITING,
+    QUEUE_SECONDS,
+    READ_SECONDS,
+    FORWARD_SECONDS,
+    BATCH_TOKENS,
+    BATCH_ROWS,
+    BATCH_LONGEST,
+    BATCH_PADDING,
+    TOKENS,
+    FAILURES,
+    REFUSED,
+    LOADS,
+    CACHE,
+];
+
+pub(super) fn describe() {
+    describe_gauge!(WAITING, Unit::Count, "Tokens admitted and in no batch yet, over all models.");
+    describe_histogram!(QUEUE_SECONDS, Unit::Seconds, "Time from admission of a sequence until its batch, by model.");
+    describe_histogram!(READ_SECONDS, Unit::Seconds, "Time to render and tokenise the inputs of a request, by model.");
+    describe_histogram!(FORWARD_SECONDS, Unit::Seconds, "Time of one forward pass, by model.");
+    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens of a batch, by model.");
+    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences of a batch, by model.");
+    describe_histogram!(BATCH_LONGEST, Unit::Count, "Tokens of the longest sequence of a batch, by model.");
+    describe_histogram!(
+        BATCH_PADDING,
+        "Share of the batch that would be padding if its sequences were padded to the longest, by model."
+    );
+    describe_counter!(TOKENS, Unit::Count, "Tokens that went through a model, by model.");
+    describe_counter!(FAILURES, Unit::Count, "Batches that gave nothing at first, by model and kind of failure.");
+    describe_counter!(REFUSED, Unit::Count, "Requests for scores that were refused, by code.");
+    describe_counter!(LOADS, Unit::Count, "Loads of models, by model and result.");
+    describe_counter!(CACHE, Unit::Count, "Sequences that the cache was asked for, by model and result.");
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+pub(super) fn waiting(tokens: usize) {
+    gauge!(WAITING).set(number(tokens));
+}
+
+pub(super) fn queued(model: &str, span: Duration) {
+    histogram!(QUEUE_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
+}
+
+pub(super) fn read(model: &str, span: Duration) {
+    histogram!(READ_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
+}
+
+/// A batch that went through: the tokens of its sequences, and how long it took.
+pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
+    let (rows, tokens, longest) =
+        lengths.fold((0, 0, 0), |(rows, tokens, longest), length| (rows + 1, tokens + length, length.max(longest)));
+    histogram!(FORWARD_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
+    histogram!(BATCH_TOKENS, "model" => model.to_owned()).record(number(tokens));
+    histogram!(BATCH_ROWS, "model" => model.to_owned()).record(number(rows));
+    histogram!(BATCH_LONGEST, "model" => model.to_owned()).record(number(longest));
+    histogram!(BATCH_PADDING, "model" => model.to_owned()).record(padding(rows, tokens, longest));
+    counter!(TOKENS, "model" => model.to_owned()).increment(tokens as u64);
+}
+
+/// Share of padding among `rows` rows of `longest` tokens that hold `tokens`.
+fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
+    let padded = rows.saturating_mul(longest);
+    if padded == 0 { 0.0 } else { 1.0 - number(tokens) / number(padded) }
+}
+
+/// A batch that gave nothing: `out_of_memory`, `panic` or `error`.
+pub(super) fn failed(model: &str, kind: &'static str) {
+    counter!(FAILURES, "model" => model.to_owned(), "kind" => kind).increment(1);
+}
+
+pub(super) fn refused(code: ErrorCode) {
+    counter!(REFUSED, "code" => code.as_str()).increment(1);
+}
+
+pub(super) fn loaded(model: &str, done: bool) {
+    counter!(LOADS, "model" => model.to_owned(), "result" => if done { "loaded" } else { "failed" }).increment(1);
+}
+
+/// What the cache was asked for a request: sequences it knew, sequences that came more than once, and the others.
+pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
+    for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
+        counter!(CACHE, "model" => model.to_owned(), "result" => result).increment(count as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_is_what_rows_lack_to_the_longest() {
+        assert!((padding(4, 100, 50) - 0.5).abs() < 1e-12);
+        assert!(padding(3, 90, 30).abs() < 1e-12);
+        assert!(padding(0, 0, 0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,96 @@
+//! Models by name: loaded, replaced and taken away while they are asked.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use assay_core::reward_model::ModelError;
+
+use super::slot::Slot;
+
+/// Longest name.
+const NAME_BYTES: usize = 64;
+
+/// The slots of all names.
+#[derive(Default)]
+pub(super) struct Registry {
+    slots: RwLock<BTreeMap<String, Arc<Slot>>>,
+    /// The name that is meant where there is none.
+    default: Option<String>,
+}
+
+impl Registry {
+    pub(super) fn new(default: Option<String>) -> Self {
+        Self { slots: RwLock::default(), default }
+    }
+
+    fn slots(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Arc<Slot>>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slots_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Arc<Slot>>> {
+        self.slots.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All slots with whether they are the default, by name.
+    pub(super) fn all(&self) -> Vec<(Arc<Slot>, bool)> {
+        let slots = self.slots();
+        let default = self.default.as_ref().or_else(|| only(&slots));
+        slots.iter().map(|(name, slot)| (Arc::clone(slot), default == Some(name))).collect()
+    }
+
+    /// The slot of a name, or the one that is meant. Which is meant depends on the names alone, never on what is loaded just now.
+    ///
+    /// # Errors
+    /// [`ModelError::Unknown`].
+    pub(super) fn find(&self, name: Option<&str>) -> Result<Arc<Slot>, ModelError> {
+        let slots = self.slots();
+        let list = || slots.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let Some(name) = name.or(self.default.as_deref()).or_else(|| only(&slots).map(String::as_str)) else {
+            return Err(ModelError::Unknown(match slots.len() {
+                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or name one in the configuration"
+                    .to_owned(),
+                _ => format!("there are several models; name one of {}", list()),
+            }));
+        };
+        slots.get(name).map(Arc::clone).ok_or_else(|| {
+            ModelError::Unknown(match slots.len() {
+                0 => format!("there is no model `{name}`, nor any other"),
+                _ => format!("there is no model `{name}`; there is {}", list()),
+            })
+        })
+    }
+
+    /// The slot of a name, made where there is none and `make` says so.
+    ///
+    /// # Errors
+    /// [`ModelError::NotLoadable`] for a text that is no name, [`ModelError::Unknown`] where there is none and none is made.
+    pub(super) fn find_or_make(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(fits) {
+            return Err(ModelError::NotLoadable(format!(
+                "`{}` is no name for a model: 1 to {NAME_BYTES} letters, digits, `-`, `_` and `.` make one",
+                name.escape_default()
+            )));
+        }
+        if !make {
+            return self.find(Some(name));
+        }
+        Ok(Arc::clone(self.slots_mut().entry(name.to_owned()).or_insert_with(|| Slot::new(name))))
+    }
+
+    /// Gives a name up.
+    ///
+    /// # Errors
+    /// [`ModelError::Unknown`].
+    pub(super) fn remove(&self, name: &str) -> Result<(), ModelError> {
+        let slot = self.slots_mut().remove(name);
+        let slot = slot.ok_or_else(|| ModelError::Unknown(format!("there is no model `{name}`")))?;
+        slot.give_up();
+        Ok(())
+    }
+}
+
+/// The name, where there is one alone.
+fn only(slots: &BTreeMap<String, Arc<Slot>>) -> Option<&String> {
+    slots.keys().next().filter(|_| slots.len() == 1)
+}

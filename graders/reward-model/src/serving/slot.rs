@@ -1,0 +1,185 @@
+//! A name, the model behind it, and how it came there.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use assay_core::Clock;
+use assay_core::reward_model::{ModelError, ModelLoad, ModelState, ModelStatus};
+use tokio::sync::Notify;
+
+use super::loaded::{Counts, Loaded};
+use crate::ModelOptions;
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Origin {
+    pub(super) source: String,
+    pub(super) options: ModelOptions,
+}
+
+pub(super) struct Slot {
+    name: String,
+    pub(super) counts: Arc<Counts>,
+    current: ArcSwapOption<Loaded>,
+    state: Mutex<State>,
+    settled: Notify,
+    /// Held by the load under way: they come one after the other.
+    pub(super) turn: Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Of the model that is loaded, or else of the one that failed.
+    origin: Option<Origin>,
+    problem: Option<String>,
+    /// Loads that have begun and not ended.
+    coming: usize,
+    /// Whether the name was given up.
+    gone: bool,
+}
+
+impl Slot {
+    pub(super) fn new(name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            counts: Arc::default(),
+            current: ArcSwapOption::empty(),
+            state: Mutex::default(),
+            settled: Notify::new(),
+            turn: Mutex::default(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A load begins: until it ends, the name is waited for.
+    pub(super) fn begin(&self) {
+        self.lock().coming += 1;
+    }
+
+    /// What a load is about: what it says, and what is known already.
+    ///
+    /// # Errors
+    /// [`ModelError::NotLoadable`] where nothing says where the model is.
+    pub(super) fn origin(&self, load: ModelLoad, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
+        let present = self.lock().origin.clone();
+        let (source, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
+        let nowhere = || {
+            let name = &self.name;
+            ModelError::NotLoadable(format!(
+                "no model `{name}` was loaded yet; name its `source`, a directory or `org/name`"
+            ))
+        };
+        let source = load.source.or(source).ok_or_else(nowhere)?;
+        Ok(Origin { source, options: options.or(kept).unwrap_or_default() })
+    }
+
+    /// A load ends: its model takes the place of the present one, or its problem is noted and the present one stays.
+    ///
+    /// # Errors
+    /// [`ModelError::NotLoadable`] with the problem, or since the name was given up meanwhile.
+    pub(super) fn end(
+        &self,
+        origin: Option<Origin>,
+        outcome: Result<Arc<Loaded>, ModelError>,
+    ) -> Result<Arc<Loaded>, ModelError> {
+        let mut state = self.lock();
+        state.coming -= 1;
+        let outcome = match outcome {
+            Ok(_) if state.gone => {
+                Err(ModelError::NotLoadable(format!("the model `{}` was taken away while it was loading", self.name)))
+            }
+            Ok(loaded) => {
+                state.origin = origin;
+                state.problem = None;
+                self.current.store(Some(Arc::clone(&loaded)));
+                Ok(loaded)
+            }
+            Err(error) => {
+                state.problem = Some(error.to_string());
+                if self.current.load().is_none() {
+                    state.origin = origin.or(state.origin.take());
+                }
+                Err(error)
+            }
+        };
+        drop(state);
+        self.settled.notify_waiters();
+        outcome
+    }
+
+    /// The name is given up.
+    pub(super) fn give_up(&self) {
+        self.lock().gone = true;
+        self.settled.notify_waiters();
+    }
+
+    /// The model, if it is loaded.
+    ///
+    /// # Errors
+    /// [`ModelError::Unavailable`], [`ModelError::Unknown`].
+    pub(super) fn model(&self) -> Result<Arc<Loaded>, ModelError> {
+        if let Some(loaded) = self.current.load_full() {
+            return Ok(loaded);
+        }
+        let state = self.lock();
+        let name = &self.name;
+        if state.gone {
+            return Err(ModelError::Unknown(format!("there is no model `{name}` any more")));
+        }
+        // It may have arrived before the lock was taken.
+        self.current.load_full().ok_or_else(|| {
+            ModelError::Unavailable(match &state.problem {
+                _ if state.coming > 0 => format!("the model `{name}` is being loaded; ask again, or with patience"),
+                Some(problem) => format!("the model `{name}` failed to load: {problem}"),
+                None => format!("the model `{name}` is not loaded"),
+            })
+        })
+    }
+
+    /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one not at all.
+    ///
+    /// # Errors
+    /// As [`Slot::model`].
+    pub(super) async fn model_by(
+        &self,
+        deadline: Option<Duration>,
+        clock: &dyn Clock,
+    ) -> Result<Arc<Loaded>, ModelError> {
+        loop {
+            let settled = self.settled.notified();
+            let refused = match self.model() {
+                Err(refused) if self.lock().coming > 0 => refused,
+                settled => return settled,
+            };
+            let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_sub(clock.monotonic()));
+            if left.is_zero() || tokio::time::timeout(left, settled).await.is_err() {
+                return Err(refused);
+            }
+        }
+    }
+
+    pub(super) fn status(&self, default: bool) -> ModelStatus {
+        let state = self.lock();
+        let loaded = self.current.load_full();
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        ModelStatus {
+            name: self.name.clone(),
+            state: match loaded {
+                Some(_) => ModelState::Ready,
+                None if state.coming > 0 => ModelState::Loading,
+                None => ModelState::Failed,
+            },
+            problem: state.problem.clone(),
+            info: loaded.map(|loaded| Arc::clone(loaded.info())),
+            default,
+            scored: count(&self.counts.scored),
+            tokens: count(&self.counts.tokens),
+            waiting_tokens: count(&self.counts.waiting),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A model without weights, a loader without files, and what tests hold them up with.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use assay_core::Clock;
+use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate};
+
+use super::super::contract::{Judged, Loader, Model, Reading, RunError};
+use crate::{ModelOptions, Sequence};
+
+/// Ids that a forward pass stumbles over.
+pub(super) const PANICS: u32 = 900_001;
+pub(super) const FAILS: u32 = 900_002;
+pub(super) const NAN: u32 = 900_003;
+pub(super) const VANISHES: u32 = 900_004;
+
+/// Stops threads until it is opened.
+#[derive(Default)]
+pub(super) struct Gate {
+    state: Mutex<(bool, usize)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub(super) fn open(&self) {
+        self.state.lock().unwrap().0 = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn close(&self) {
+        self.state.lock().unwrap().0 = false;
+    }
+
+    /// How many came to it.
+    pub(super) fn arrived(&self) -> usize {
+        self.state.lock().unwrap().1
+    }
+
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.1 += 1;
+        while !state.0 {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+}
+
+/// What a test and its models share.
+#[derive(Default)]
+pub(super) struct World {
+    /// Before each forward pass.
+    pub(super) device: Gate,
+    /// Before a `slow:` source is loaded.
+    pub(super) disk: Gate,
+    /// Tokens of a batch beyond which memory runs out; 0 for none.
+    pub(super) memory: Mutex<usize>,
+    /// The ids of every forward pass that was tried.
+    pub(super) batches: Mutex<Vec<Vec<Vec<u32>>>>,
+    /// The threads they ran on.
+    pub(super) threads: Mutex<BTreeSet<String>>,
+}
+
+/// Its source is `v` and a number, which is its version and its weight. Before that may stand `slow:`, which waits for the disk, or
+/// `unfit:`, which fails to warm up. `broken` is an error and `panics` panics.
+impl Loader for Arc<World> {
+    fn load(&self, name: &str, source: &str, options: &ModelOptions) -> Result<Arc<dyn Model>, String> {
+        let fit = source.strip_prefix("unfit:");
+        let slow = source.strip_prefix("slow:");
+        if slow.is_some() {
+            self.disk.pass();
+        }
+        assert_ne!(source, "panics", "on purpose");
+        let version = fit.or(slow).unwrap_or(source);
+        let number = version.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
+        number.ok_or_else(|| format!("there is nothing at `{source}`"))?;
+        let info = info(name, version, options.max_tokens.unwrap_or(4_096));
+        let warm_up = Sequence::whole(vec![if fit.is_some() { FAILS } else { 1 }]);
+        Ok(Arc::new(Fake { info: Arc::new(info), world: Arc::clone(self), warm_up }))
+    }
+}
+
+pub(super) struct Fake {
+    info: Arc<ModelInfo>,
+    world: Arc<World>,
+    warm_up: Sequence,
+}
+
+impl Fake {
+    pub(super) fn new(world: &Arc<World>, version: &str) -> Arc<Self> {
+        let info = Arc::new(info("m", version, 4_096));
+        Arc::new(Self { info, world: Arc::clone(world), warm_up: Sequence::whole(vec![1]) })
+    }
+}
+
+/// What a version says of ids: it depends on their order, and is exact in f32 for what tests ask.
+pub(super) fn expected(version: &str, ids: &[u32]) -> f32 {
+    let weight: u32 = version.trim_start_matches('v').parse().unwrap();
+    let sum: u32 = ids.iter().zip(1..).map(|(id, place)| id % 64 * place).sum();
+    (weight * 100_000 + sum) as f32
+}
+
+pub(super) fn ids_of(text: &str) -> Vec<u32> {
+    text.bytes().map(u32::from).collect()
+}
+
+impl Model for Fake {
+    fn info(&self) -> &Arc<ModelInfo> {
+        &self.info
+    }
+
+    fn read(&self, input: &ModelInput, _: Truncate) -> Result<Reading, Refusal> {
+        let whole = |text: &str| Sequence::whole(ids_of(text));
+        let (main, reference) = match input {
+            ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
+            ModelInput::Text(text) => (whole(text), None),
+            ModelInput::Pair(main, reference) => (whole(main), Some(whole(reference))),
+            ModelInput::Ids(ids) => (Sequence::whole(ids.clone()), None),
+            ModelInput::Rollout { .. } => return Err(Refusal::Unreadable("it reads no rollouts".to_owned())),
+        };
+        let (tokens, max) = (main.len(), self.info.max_tokens);
+        if tokens > max { Err(Refusal::TooLong { tokens, max }) } else { Ok(Reading { main, reference }) }
+    }
+
+    fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
+        self.world.device.pass();
+        let thread = std::thread::current().name().unwrap_or_default().to_owned();
+        self.world.threads.lock().unwrap().insert(thread);
+        self.world.batches.lock().unwrap().push(batch.iter().map(|sequence| sequence.ids.clone()).collect());
+        let has = |id: u32| batch.iter().any(|sequence| sequence.ids.contains(&id));
+        let memory = *self.world.memory.lock().unwrap();
+        assert!(!has(PANICS), "on purpose");
+        if has(FAILS) {
+            return Err(RunError::Device("the device fell over".to_owned()));
+        }
+        if memory > 0 && batch.iter().map(|sequence| sequence.len()).sum::<usize>() > memory {
+            return Err(RunError::OutOfMemory);
+        }
+        let readout = |sequence: &&&Sequence| {
+            let number = expected(&self.info.version, &sequence.ids);
+            Readout::Scalar(if sequence.ids.contains(&NAN) { f32::NAN } else { number })
+        };
+        Ok(batch
+            .iter()
+            .filter(|sequence| !sequence.ids.contains(&VANISHES))
+            .map(|sequence| readout(&sequence))
+            .collect())
+    }
+
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+        let number = |readout: &Readout| match readout {
+            Readout::Scalar(number) => *number,
+            other => panic!("it never says {other:?}"),
+        };
+        let raw = number(readout) - reference.map_or(0.0, number);
+        Judged { raw: Some(raw), score: Some(0.5) }
+    }
+
+    fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
+        assert!(batch_tokens > 0);
+        vec![self.warm_up.clone()]
+    }
+}
+
+fn info(name: &str, version: &str, max_tokens: usize) -> ModelInfo {
+    ModelInfo {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        source: version.to_owned(),
+        architecture: "Fake".to_owned(),
+        head: "scalar",
+        pooling: "last".to_owned(),
+        scale: Scale::Logit,
+        normalise: "none",
+        labels: Vec::new(),
+        template: "text",
+        parameters: 0,
+        hidden: 1,
+        layers: 0,
+        max_tokens,
+        dtype: "f32",
+        device: "cpu".to_owned(),
+        loaded_us: 0,
+    }
+}
+
+/// A clock that a test sets.
+#[derive(Default)]
+pub(super) struct HandClock(Mutex<Duration>);
+
+impl HandClock {
+    pub(super) fn set(&self, seconds: u64) {
+        *self.0.lock().unwrap() = Duration::from_secs(seconds);
+    }
+}
+
+impl Clock for HandClock {
+    fn unix_us(&self) -> i64 {
+        0
+    }
+
+    fn monotonic(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// A request for the one model there is.
+pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
+    ModelRequest {
+        model: None,
+        caller: Arc::from(caller),
+        inputs,
+        truncate: Truncate::Refuse,
+        expected_version: None,
+        patience: None,
+    }
+}
+
+/// An input of `tokens` ids, told apart from others by `mark`.
+pub(super) fn ids(mark: u32, tokens: usize) -> ModelInput {
+    ModelInput::Ids(vec![mark; tokens])
+}

@@ -1,0 +1,201 @@
+//! The queue by itself, under a clock that stands still unless it is told to go.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_core::reward_model::{ModelError, Readout};
+use futures::FutureExt;
+
+use super::super::former::Budget;
+use super::super::loaded::{Counts, Loaded};
+use super::super::queue::{Order, Queue, Ticket};
+use super::fake::{Fake, HandClock, World};
+use crate::Sequence;
+
+const BATCH: Budget = Budget { tokens: 100, rows: 8 };
+
+struct Bench {
+    clock: Arc<HandClock>,
+    queue: Arc<Queue>,
+    model: Arc<Loaded>,
+    other: Arc<Loaded>,
+}
+
+fn bench() -> Bench {
+    let world = Arc::new(World::default());
+    let clock = Arc::new(HandClock::default());
+    let loaded = |version| Arc::new(Loaded::new(Fake::new(&world, version), Arc::<Counts>::default(), BATCH.tokens));
+    let queue = Queue::new(1_000, BATCH, Arc::clone(&clock) as _);
+    Bench { clock, queue, model: loaded("v1"), other: loaded("v2") }
+}
+
+impl Bench {
+    fn order(&self, caller: &str, lengths: &[usize]) -> Order {
+        let sequences = lengths.iter().map(|length| Sequence::whole(vec![7; *length])).collect();
+        Order { caller: Arc::from(caller), model: Arc::clone(&self.model), deadline: None, sequences }
+    }
+
+    fn admit(&self, caller: &str, lengths: &[usize]) -> Result<Ticket, ModelError> {
+        self.queue.admit(self.order(caller, lengths))
+    }
+
+    /// Lengths of the next batch.
+    fn batch(&self) -> Vec<usize> {
+        self.queue.next().unwrap().iter().map(|job| job.sequence.len()).collect()
+    }
+
+    fn waiting(&self) -> u64 {
+        self.model.counts.waiting.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_request_comes_in_whole_or_not_at_all() {
+    let bench = bench();
+    let first = bench.admit("a", &[300, 300]).unwrap();
+    let refused = bench.admit("b", &[300, 101]).err();
+    assert!(matches!(refused, Some(ModelError::Overloaded { waiting: 600, .. })), "{refused:?}");
+    assert_eq!(bench.waiting(), 600);
+    let second = bench.admit("b", &[300, 100]).unwrap();
+    assert!(matches!(bench.queue.knock(), Err(ModelError::Overloaded { waiting: 1_000, .. })));
+    drop(first);
+    assert_eq!(bench.waiting(), 400);
+    bench.queue.knock().unwrap();
+    drop(second);
+    assert_eq!(bench.waiting(), 0);
+}
+
+#[test]
+fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
+    let refused = bench().admit("a", &[600, 401]).err();
+    assert_eq!(refused, Some(ModelError::TooLarge { tokens: 1_001, limit: 1_000 }));
+}
+
+#[test]
+fn work_of_the_house_comes_in_whatever_waits() {
+    let bench = bench();
+    let _first = bench.admit("a", &[1_000]).unwrap();
+    assert!(bench.queue.admit_own(bench.order("house", &[5])).is_ok());
+}
+
+#[test]
+fn a_retry_is_due_when_the_backlog_should_be_gone() {
+    let bench = bench();
+    let retry = || match bench.admit("b", &[1_000]).err() {
+        Some(ModelError::Overloaded { retry_after, .. }) => retry_after.as_secs(),
+        other => panic!("{other:?}"),
+    };
+    let _ticket = bench.admit("a", &[900]).unwrap();
+    assert_eq!(retry(), 1, "nothing is known before the first batch");
+    bench.queue.done(1_000, Duration::from_secs(10));
+    assert_eq!(retry(), 9, "900 tokens at 100 a second");
+    bench.queue.done(1_000, Duration::from_secs(1_000));
+    assert_eq!(retry(), 13, "at 0.7 x 100 + 0.3 x 1");
+    for _ in 0..50 {
+        bench.queue.done(1, Duration::from_secs(1_000));
+    }
+    assert_eq!(retry(), 60, "and never longer than a minute");
+}
+
+#[test]
+fn what_is_late_is_answered_and_never_run() {
+    let bench = bench();
+    let mut late =
+        bench.queue.admit(Order { deadline: Some(Duration::from_secs(5)), ..bench.order("a", &[10, 20]) }).unwrap();
+    let _patient = bench.admit("a", &[30]).unwrap();
+    bench.clock.set(5);
+    assert_eq!(bench.batch(), [30]);
+    assert_eq!(late.next().now_or_never().unwrap(), Err(ModelError::Expired));
+    assert_eq!(bench.waiting(), 0);
+}
+
+#[test]
+fn what_is_not_yet_late_is_run() {
+    let bench = bench();
+    let order = Order { deadline: Some(Duration::from_secs(5)), ..bench.order("a", &[10]) };
+    let _ticket = bench.queue.admit(order).unwrap();
+    bench.clock.set(4);
+    assert_eq!(bench.batch(), [10]);
+}
+
+#[test]
+fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
+    let bench = bench();
+    let first = bench.admit("a", &[60, 60, 60]).unwrap();
+    let _second = bench.admit("a", &[70]).unwrap();
+    assert_eq!(bench.batch(), [60]);
+    assert_eq!(bench.waiting(), 190);
+    assert!(first.give_up(), "from the window, where some of it is by now");
+    assert!(!first.give_up());
+    assert_eq!(bench.waiting(), 70);
+    drop(first);
+    assert_eq!(bench.batch(), [70]);
+    assert_eq!(bench.waiting(), 0);
+}
+
+#[test]
+fn a_batch_has_one_model_and_none_is_left_behind() {
+    let bench = bench();
+    let _mine = bench.admit("a", &[10, 10]).unwrap();
+    let _other = bench.queue.admit(Order { model: Arc::clone(&bench.other), ..bench.order("b", &[20, 20]) }).unwrap();
+    assert_eq!(bench.batch(), [10, 10]);
+    assert_eq!(bench.batch(), [20, 20]);
+}
+
+#[test]
+fn a_caller_with_much_to_ask_does_not_hold_up_one_with_little() {
+    let bench = bench();
+    let _greedy = bench.admit("greedy", &[9; 100]).unwrap();
+    assert_eq!(bench.batch().len(), 8);
+    let _modest = bench.admit("modest", &[50]).unwrap();
+    let place = (0..).find(|_| bench.batch().contains(&50)).unwrap();
+    assert!(place <= 3, "it ran in batch {place} after it came");
+}
+
+#[test]
+fn a_budget_that_was_halved_holds_for_the_next_batch() {
+    let bench = bench();
+    let _ticket = bench.admit("a", &[30; 9]).unwrap();
+    assert_eq!(bench.batch().len(), 3);
+    bench.model.shrink(90);
+    assert_eq!(bench.model.batch_tokens(), 64, "45, but no less than 64");
+    assert_eq!(bench.batch().len(), 2);
+}
+
+#[test]
+fn a_closed_queue_ends_when_it_is_empty() {
+    let bench = bench();
+    let mut ticket = bench.admit("a", &[10]).unwrap();
+    bench.queue.close();
+    assert!(bench.queue.is_closed());
+    assert_eq!(bench.queue.knock(), Err(ModelError::ShuttingDown));
+    assert_eq!(bench.admit("a", &[10]).err(), Some(ModelError::ShuttingDown));
+    let batch = bench.queue.next().unwrap();
+    batch[0].answer(Ok(Readout::Scalar(1.0)));
+    assert!(bench.queue.drained().now_or_never().is_none(), "the batch still runs");
+    bench.queue.done(10, Duration::from_secs(1));
+    assert!(bench.queue.next().is_none());
+    assert!(bench.queue.drained().now_or_never().is_some());
+    assert_eq!(ticket.next().now_or_never().unwrap(), Ok(Some((0, Readout::Scalar(1.0)))));
+    assert_eq!(ticket.next().now_or_never().unwrap(), Ok(None));
+}
+
+#[test]
+fn clearing_answers_all_that_waits() {
+    let bench = bench();
+    let mut ticket = bench.admit("a", &[1; 500]).unwrap();
+    bench.queue.clear();
+    for _ in 0..500 {
+        assert_eq!(ticket.next().now_or_never().unwrap(), Err(ModelError::ShuttingDown));
+    }
+    assert_eq!(bench.waiting(), 0);
+}
+
+#[test]
+fn a_sequence_that_gets_lost_is_no_wait_for_ever() {
+    let bench = bench();
+    let mut ticket = bench.admit("a", &[10]).unwrap();
+    drop(bench.queue.next());
+    assert!(matches!(ticket.next().now_or_never().unwrap(), Err(ModelError::Device(_))));
+}

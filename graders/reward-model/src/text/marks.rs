@@ -1,0 +1,99 @@
+//! Which parts of a rendered text are the prompt's: found by rendering it once more with marks around them.
+//!
+//! The marks are characters of Unicode's private planes, inside the outermost space of each text, so that a template that trims or
+//! splits texts treats the marked ones alike. Whoever reads them compares what is left with the text rendered without marks, so
+//! neither a template that looks closer nor a text that brings such characters can mislead it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::template::is_space;
+
+const OPEN: u32 = 0xF_0000;
+const CLOSE: u32 = 0x10_0000;
+/// Texts that can be marked: a private plane without its two non-characters.
+const MOST: u32 = 0xFFFE;
+
+/// Marks texts, or leaves them as they are.
+#[derive(Debug)]
+pub(super) struct Marks {
+    next: Option<u32>,
+}
+
+impl Marks {
+    /// Every text is left as it is.
+    pub(super) fn off() -> Self {
+        Self { next: None }
+    }
+
+    /// Every text is marked.
+    pub(super) fn on() -> Self {
+        Self { next: Some(0) }
+    }
+
+    /// A text with its marks. Beyond 65,534 texts, and where there is only space, there are none.
+    pub(super) fn mark<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        let core = text.trim_matches(is_space);
+        let Some(at) = self.next.filter(|at| *at < MOST && !core.is_empty()) else { return Cow::Borrowed(text) };
+        let (Some(open), Some(close)) = (char::from_u32(OPEN + at), char::from_u32(CLOSE + at)) else {
+            return Cow::Borrowed(text);
+        };
+        self.next = Some(at + 1);
+        let before = text.len() - text.trim_start_matches(is_space).len();
+        let (space, rest) = text.split_at(before);
+        let after = &rest[core.len()..];
+        Cow::Owned([space, open.encode_utf8(&mut [0; 4]), core, close.encode_utf8(&mut [0; 4]), after].concat())
+    }
+}
+
+/// The marked parts of `plain` in bytes, in order, where `marked` is the same text with marks; `None` where it is not.
+pub(super) fn spans(marked: &str, plain: &str) -> Option<Vec<Range<usize>>> {
+    let mut text = String::with_capacity(marked.len());
+    let mut open = BTreeMap::new();
+    let mut spans = Vec::new();
+    for c in marked.chars() {
+        match u32::from(c) {
+            code @ CLOSE.. => {
+                if let Some(start) = open.remove(&(code - CLOSE)) {
+                    spans.push(start..text.len());
+                }
+            }
+            code @ OPEN.. => {
+                open.insert(code - OPEN, text.len());
+            }
+            _ => text.push(c),
+        }
+    }
+    (text == plain).then_some(spans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_lie_inside_the_outermost_space_and_are_found_again() {
+        let mut marks = Marks::on();
+        let (one, two) = (marks.mark(" a b\n").into_owned(), marks.mark("c").into_owned());
+        assert_eq!(one.trim().len(), one.len() - 2);
+        assert_eq!(spans(&format!("x{}{two}", one.trim()), "xa bc"), Some(vec![1..4, 4..5]));
+        assert_eq!(Marks::off().mark(" a"), " a");
+        assert_eq!(Marks::on().mark(" \n"), " \n");
+    }
+
+    #[test]
+    fn a_text_that_changed_or_brings_marks_has_no_spans() {
+        let marked = Marks::on().mark("abc").into_owned();
+        assert_eq!(spans(&marked, "ab"), None);
+        let forged = "a\u{f0000}b\u{100000}";
+        assert_eq!(spans(&Marks::on().mark(forged), forged), None);
+    }
+
+    #[test]
+    fn what_lost_a_mark_has_no_span() {
+        let marked = Marks::on().mark("abc").into_owned();
+        let half: String = marked.chars().skip(1).collect();
+        assert_eq!(spans(&half, "abc"), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,289 @@
+//! Rollouts as text: by the tokenizer's own chat template, a fixed form, or a template that an operator wrote.
+
+use std::ops::Range;
+
+use assay_core::reward_model::Refusal;
+use assay_core::{Completion, Message};
+use minijinja::Value as Jinja;
+use serde_json::Value;
+
+use super::ReaderError;
+use super::config::TokenizerConfig;
+use super::marks::{self, Marks};
+use super::template::{CLOCK, Missing, Template};
+use crate::options::ModelOptions;
+
+/// A completion with what it answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rollout<'a> {
+    pub(super) prompt: Option<&'a Completion>,
+    pub(super) completion: &'a Completion,
+    pub(super) reference: Option<&'a str>,
+}
+
+#[derive(Debug)]
+enum Style {
+    /// The tokenizer's own template, which writes the special tokens itself.
+    Chat(Template),
+    /// The tokenizer's own template around one question about the rollout, with the answer's turn opened.
+    Question { chat: Template, question: Template },
+    /// Prompt and completion, joined.
+    Text,
+    /// Question, reference answer and completion in tags.
+    VerifyRm,
+    /// An operator's template.
+    Custom(Template),
+}
+
+/// What turns rollouts into text.
+#[derive(Debug)]
+pub(super) struct Renderer {
+    style: Style,
+    system: Option<String>,
+    variables: Vec<(&'static str, Jinja)>,
+}
+
+impl Renderer {
+    pub(super) fn open(options: &ModelOptions, config: &TokenizerConfig) -> Result<Self, ReaderError> {
+        let style = Self::style(options, config)?;
+        let renderer = Self { style, system: options.system.clone(), variables: config.variables().collect() };
+        // A template may refuse a conversation for reasons of its own; that it asks for the date holds for all of them.
+        match probe(|rollout| renderer.render(rollout)) {
+            Err(Refusal::Unreadable(problem)) if problem.contains(CLOCK) => {
+                Err(ReaderError::new("chat template", problem))
+            }
+            _ => Ok(renderer),
+        }
+    }
+
+    fn style(options: &ModelOptions, config: &TokenizerConfig) -> Result<Style, ReaderError> {
+        let option = |name: &'static str, source: &str| {
+            Template::compile(source, Missing::Error).map_err(|problem| ReaderError::new(name, problem))
+        };
+        let chat = || {
+            let Some(source) = &config.chat_template else {
+                return Err(ReaderError::new(
+                    "option `template`",
+                    "the tokenizer has no chat template, or several and none named `default`; declare another `template`",
+                ));
+            };
+            Template::compile(source, Missing::Empty).map_err(|problem| ReaderError::new("chat template", problem))
+        };
+        if let Some(question) = &options.question {
+            if options.template.as_deref().is_some_and(|template| template != "chat") {
+                return Err(ReaderError::new(
+                    "option `question`",
+                    "it goes into the tokenizer's own template; leave `template` out",
+                ));
+            }
+            return Ok(Style::Question { chat: chat()?, question: option("option `question`", question)? });
+        }
+        match options.template.as_deref() {
+            None if config.chat_template.is_none() => Ok(Style::Text),
+            None | Some("chat") => Ok(Style::Chat(chat()?)),
+            Some("text") => Ok(Style::Text),
+            Some("verify_rm") => Ok(Style::VerifyRm),
+            Some(source) if source.contains("{{") || source.contains("{%") => {
+                Ok(Style::Custom(option("option `template`", source)?))
+            }
+            Some(name) => Err(ReaderError::new(
+                "option `template`",
+                format!("`{name}` is none of `chat`, `text` and `verify_rm`, and has nothing of Jinja in it"),
+            )),
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self.style {
+            Style::Chat(_) | Style::Question { .. } => "chat",
+            Style::Text => "text",
+            Style::VerifyRm => "verify_rm",
+            Style::Custom(_) => "custom",
+        }
+    }
+
+    /// Whether the tokenizer adds its special tokens to the text: chat templates have written them.
+    pub(super) fn adds_special(&self) -> bool {
+        !matches!(self.style, Style::Chat(_) | Style::Question { .. })
+    }
+
+    /// A rollout as text.
+    pub(super) fn render(&self, rollout: &Rollout<'_>) -> Result<String, Refusal> {
+        self.write(rollout, &mut Marks::off())
+    }
+
+    /// Which parts of `text`, a rendered rollout, are its prompt's; `None` where the template does not keep them.
+    pub(super) fn prompt_spans(&self, rollout: &Rollout<'_>, text: &str) -> Option<Vec<Range<usize>>> {
+        marks::spans(&self.write(rollout, &mut Marks::on()).ok()?, text)
+    }
+
+    fn write(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
+        match &self.style {
+            Style::Chat(template) => {
+                let messages = self.conversation(rollout, marks)?;
+                self.chat(template, messages, false)
+            }
+            Style::Question { chat, question } => {
+                let question = question.render(&texts(rollout, marks, Vec::new())).map_err(Refusal::Unreadable)?;
+                let mut messages: Vec<Jinja> = self.system.iter().map(|system| turn("system", system)).collect();
+                messages.push(turn("user", &question));
+                self.chat(chat, messages, true)
+            }
+            Style::Text => joined(rollout, marks),
+            Style::VerifyRm => verify_rm(rollout, marks),
+            Style::Custom(template) => {
+                let mut variables = self.variables.clone();
+                // The conversation and the texts are marked apart: a template may write both.
+                variables.push(("messages", Jinja::from(self.messages(rollout, marks))));
+                template.render(&texts(rollout, marks, variables)).map_err(Refusal::Unreadable)
+            }
+        }
+    }
+
+    fn chat(&self, template: &Template, messages: Vec<Jinja>, generation: bool) -> Result<String, Refusal> {
+        let own = [
+            ("messages", Jinja::from(messages)),
+            ("tools", Jinja::from(())),
+            ("documents", Jinja::from(())),
+            ("add_generation_prompt", Jinja::from(generation)),
+        ];
+        let context = Jinja::from_pairs(self.variables.iter().cloned().chain(own));
+        template
+            .render(&context)
+            .map_err(|problem| Refusal::Unreadable(format!("the chat template refuses it: {problem}")))
+    }
+
+    /// The messages of a rollout for a chat template, which reads answers to somebody.
+    fn conversation(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Result<Vec<Jinja>, Refusal> {
+        let asked = |completion: &Completion| match completion {
+            Completion::Text(_) => false,
+            Completion::Messages(messages) => messages.iter().any(|message| message.role == "user"),
+        };
+        if rollout.prompt.is_none() && !asked(rollout.completion) {
+            return Err(Refusal::Unreadable(
+                "the model reads a completion with its prompt, and there is none".to_owned(),
+            ));
+        }
+        Ok(self.messages(rollout, marks))
+    }
+
+    fn messages(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Vec<Jinja> {
+        let prompt = rollout.prompt.map(|prompt| said(prompt, "user", marks)).unwrap_or_default();
+        let completion = said(rollout.completion, "assistant", &mut Marks::off());
+        let has_system = [rollout.prompt, Some(rollout.completion)].into_iter().flatten().any(|part| match part {
+            Completion::Text(_) => false,
+            Completion::Messages(messages) => messages.iter().any(|message| message.role == "system"),
+        });
+        let system = self.system.iter().filter(|_| !has_system).map(|system| turn("system", system));
+        system.chain(prompt).chain(completion).collect()
+    }
+}
+
+/// Looks at a rollout of single characters: what is learned of the text around them holds for every rollout.
+pub(super) fn probe<T>(look: impl FnOnce(&Rollout<'_>) -> T) -> T {
+    let text = Completion::Text("?".into());
+    look(&Rollout { prompt: Some(&text), completion: &text, reference: Some("?") })
+}
+
+fn texts(rollout: &Rollout<'_>, marks: &mut Marks, mut variables: Vec<(&'static str, Jinja)>) -> Jinja {
+    let prompt = rollout.prompt.and_then(prompt_text).map(|prompt| Jinja::from(marks.mark(&prompt).as_ref()));
+    variables.push(("completion", Jinja::from(rollout.completion.text().as_ref())));
+    variables.extend(prompt.map(|prompt| ("prompt", prompt)));
+    variables.extend(rollout.reference.map(|reference| ("reference", Jinja::from(reference))));
+    Jinja::from_pairs(variables)
+}
+
+/// The one text that stands for a prompt: itself, or that of the last message of the user.
+pub(super) fn prompt_text(prompt: &Completion) -> Option<String> {
+    match prompt {
+        Completion::Text(text) => Some(text.as_ref().to_owned()),
+        Completion::Messages(messages) => {
+            messages.iter().rev().find(|message| message.role == "user").map(Message::text)
+        }
+    }
+}
+
+fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
+    let single = |part: &Completion| match part {
+        Completion::Text(text) => Ok(text.as_ref().to_owned()),
+        Completion::Messages(messages) => match &messages[..] {
+            [message] => Ok(message.text()),
+            _ => Err(Refusal::Unreadable(
+                "the model has no chat template and reads no conversation; send prompt and completion as one text each"
+                    .to_owned(),
+            )),
+        },
+    };
+    let prompt = rollout.prompt.map(single).transpose()?.unwrap_or_default();
+    Ok(marks.mark(&prompt).into_owned() + &single(rollout.completion)?)
+}
+
+fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
+    let needs = |what: &str| Refusal::Unreadable(format!("the model compares with {what}, and there is none"));
+    let question = rollout.prompt.and_then(prompt_text).ok_or_else(|| needs("the question of a `prompt`"))?;
+    let reference = rollout.reference.ok_or_else(|| needs("a `reference`"))?;
+    let (question, completion) = (marks.mark(&question), rollout.completion.text());
+    Ok(format!(
+        "<question>{question}</question>\n<reference_answer>{reference}</reference_answer>\n<completion>{completion}</completion>"
+    ))
+}
+
+/// What is said in a prompt or a completion; a plain text is said by `role`.
+fn said(part: &Completion, role: &str, marks: &mut Marks) -> Vec<Jinja> {
+    match part {
+        Completion::Text(text) => vec![turn(role, &marks.mark(text))],
+        Completion::Messages(messages) => messages.iter().map(|message| whole(message, marks)).collect(),
+    }
+}
+
+fn turn(role: &str, content: &str) -> Jinja {
+    Jinja::from_pairs([("role", role), ("content", content)])
+}
+
+/// A message with all its fields.
+fn whole(message: &Message, marks: &mut Marks) -> Jinja {
+    let content = match &message.content {
+        Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
+        Value::Array(parts) => parts.iter().map(|part| marked_part(part, marks)).collect(),
+        other => jinja(other),
+    };
+    // Templates read one name of three for what was thought; `transformers` fills in the others.
+    let thought = ["reasoning_content", "thinking", "reasoning"]
+        .iter()
+        .find_map(|name| message.rest.get(*name).filter(|value| !value.is_null()));
+    let own = [("role", Jinja::from(message.role.as_str())), ("content", content)];
+    let rest = message.rest.iter().map(|(name, value)| (name.as_str(), jinja(value)));
+    let first = thought.filter(|_| !message.rest.contains_key("thinking")).map(|thought| ("thinking", jinja(thought)));
+    let last = thought.map(|thought| ("reasoning_content", jinja(thought)));
+    Jinja::from_pairs(first.into_iter().chain(own).chain(rest).chain(last))
+}
+
+fn marked_part(part: &Value, marks: &mut Marks) -> Jinja {
+    match part {
+        Value::String(text) => Jinja::from(marks.mark(text).as_ref()),
+        Value::Object(fields) => Jinja::from_pairs(fields.iter().map(|(name, value)| {
+            let value = match value {
+                Value::String(text) if name == "text" => Jinja::from(marks.mark(text).as_ref()),
+                other => jinja(other),
+            };
+            (name.as_str(), value)
+        })),
+        other => jinja(other),
+    }
+}
+
+/// JSON as a template's value.
+fn jinja(value: &Value) -> Jinja {
+    match value {
+        Value::Null => Jinja::from(()),
+        Value::Bool(value) => Jinja::from(*value),
+        Value::Number(number) => number
+            .as_i64()
+            .map(Jinja::from)
+            .or_else(|| number.as_u64().map(Jinja::from))
+            .unwrap_or_else(|| Jinja::from(number.as_f64().unwrap_or(f64::NAN))),
+        Value::String(text) => Jinja::from(text.as_str()),
+        Value::Array(items) => items.iter().map(jinja).collect(),
+        Value::Object(fields) => Jinja::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), jinja(value)))),
+    }
+}

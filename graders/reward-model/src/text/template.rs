@@ -1,0 +1,266 @@
+//! Templates in Jinja, rendered as `transformers` renders them. Owns the engine; says nothing of what is handed to it.
+//!
+//! A template is handed no clock: where `transformers` offers `strftime_now`, nothing is defined here, so a template that asks for
+//! it with `is defined` takes the date it keeps for that case, and one that does not ask is refused. Scores depend on no day.
+
+use minijinja::value::{Kwargs, ValueKind, from_args};
+use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
+use minijinja_contrib::pycompat;
+
+use super::json;
+
+/// Instructions a rendering may take: a few hundred times those of a long conversation.
+const FUEL: u64 = 20_000_000;
+
+/// The name of the only template of an environment, as errors show it.
+const NAME: &str = "template";
+
+/// A compiled template.
+#[derive(Debug)]
+pub(super) struct Template {
+    environment: Environment<'static>,
+}
+
+/// What a name that is not there means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// An empty text, as in the templates of tokenizers.
+    Empty,
+    /// An error where it would be written: an operator's template says what it needs.
+    Error,
+}
+
+impl Template {
+    /// Compiles a template.
+    ///
+    /// # Errors
+    /// What is wrong with it, and in which line.
+    pub(super) fn compile(source: &str, missing: Missing) -> Result<Self, String> {
+        let mut environment = Environment::new();
+        environment.set_syntax(
+            environment
+                .syntax()
+                .to_builder()
+                .trim_blocks(true)
+                .lstrip_blocks(true)
+                .build()
+                .map_err(|error| error.to_string())?,
+        );
+        environment.set_fuel(Some(FUEL));
+        environment.set_undefined_behavior(match missing {
+            Missing::Empty => UndefinedBehavior::Lenient,
+            Missing::Error => UndefinedBehavior::SemiStrict,
+        });
+        environment.set_unknown_method_callback(method);
+        environment.add_filter("tojson", json::tojson);
+        environment.add_filter("trim", trim);
+        // Python iterates over texts and takes them and mappings for sequences.
+        environment.add_test("iterable", |value: &Value| value.as_str().is_some() || value.try_iter().is_ok());
+        environment.add_test("sequence", |value: &Value| {
+            matches!(value.kind(), ValueKind::Seq | ValueKind::String | ValueKind::Map)
+        });
+        environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        });
+        environment
+            .add_template_owned(NAME, without_generation_tags(&source.replace("\r\n", "\n").replace('\r', "\n")))
+            .map_err(|error| error.to_string())?;
+        Ok(Self { environment })
+    }
+
+    /// Renders it over `context`.
+    ///
+    /// # Errors
+    /// What the template raised or could not do.
+    pub(super) fn render(&self, context: &Value) -> Result<String, String> {
+        let template = self.environment.get_template(NAME).map_err(|error| error.to_string())?;
+        template.render(context).map_err(|error| match error.kind() {
+            ErrorKind::OutOfFuel => "the template does not come to an end".to_owned(),
+            ErrorKind::UnknownFunction if error.to_string().contains(CLOCK) => format!(
+                "the template asks for today's date with `{CLOCK}`, and a score must not depend on the day; declare a `template` \
+                 that names a date, or let this one test `{CLOCK} is defined`"
+            ),
+            // Only what a template raises has words of its own.
+            ErrorKind::InvalidOperation => error.detail().map_or_else(|| error.to_string(), str::to_owned),
+            _ => error.to_string(),
+        })
+    }
+}
+
+/// The function of `transformers` that tells the time.
+pub(super) const CLOCK: &str = "strftime_now";
+
+/// The source with `{% generation %}` blocks, which mark an assistant's text for training, as blocks that are always taken.
+fn without_generation_tags(source: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(start) = rest.find("{%") {
+        let (before, tag) = rest.split_at(start);
+        out.push_str(before);
+        let Some(end) = tag.find("%}") else {
+            rest = tag;
+            break;
+        };
+        let (tag, after) = tag.split_at(end);
+        match tag.trim_start_matches("{%").trim_matches(['-', '+', ' ', '\t', '\n', '\r']) {
+            "generation" => out.push_str(&tag.replacen("generation", "if true", 1)),
+            "endgeneration" => out.push_str(&tag.replacen("endgeneration", "endif", 1)),
+            _ => out.push_str(tag),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Methods of Python's values. Those of texts that know what space is are here, the others come with the engine.
+fn method(state: &mut State, value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Error> {
+    if let (Some(text), Some(sides)) = (value.as_str(), Sides::of(name)) {
+        let (chars,): (Option<&str>,) = from_args(arguments)?;
+        return Ok(Value::from(sides.strip(text, chars)));
+    }
+    match (value.as_str(), name, arguments) {
+        (Some(text), "split", []) => {
+            Ok(text.split(is_space).filter(|word| !word.is_empty()).map(Value::from).collect())
+        }
+        (Some(text), "splitlines", _) => {
+            let (keep, options): (Option<bool>, Kwargs) = from_args(arguments)?;
+            let keep = keep.or(options.get("keepends")?).unwrap_or(false);
+            options.assert_all_used()?;
+            Ok(lines(text, keep).into_iter().map(Value::from).collect())
+        }
+        _ => pycompat::unknown_method_callback(state, value, name, arguments),
+    }
+}
+
+/// The filter `trim`.
+fn trim(value: &Value, chars: Option<&str>) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Sides::Both.strip(&text, chars).to_owned()
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Sides {
+    Both,
+    Left,
+    Right,
+}
+
+impl Sides {
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            "strip" => Some(Self::Both),
+            "lstrip" => Some(Self::Left),
+            "rstrip" => Some(Self::Right),
+            _ => None,
+        }
+    }
+
+    fn strip<'a>(self, text: &'a str, chars: Option<&str>) -> &'a str {
+        let out = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
+        match self {
+            Self::Both => text.trim_matches(out),
+            Self::Left => text.trim_start_matches(out),
+            Self::Right => text.trim_end_matches(out),
+        }
+    }
+}
+
+/// What Python takes for space: Unicode's white space and four separators among the control characters.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// Python's `str.splitlines`.
+fn lines(text: &str, keep: bool) -> Vec<&str> {
+    const ENDS: [char; 10] =
+        ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(ENDS) {
+        let end = if rest[at..].starts_with("\r\n") {
+            at + 2
+        } else {
+            at + rest[at..].chars().next().map_or(1, char::len_utf8)
+        };
+        lines.push(&rest[..if keep { end } else { at }]);
+        rest = &rest[end..];
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(source: &str) -> Result<String, String> {
+        Template::compile(source, Missing::Empty)
+            .unwrap()
+            .render(&Value::from_pairs([("text", " a\u{1f}\nb "), ("one", "1")]))
+    }
+
+    #[test]
+    fn blocks_leave_no_lines_and_the_last_newline_goes() {
+        assert_eq!(render("  {% if one %}\nx\n  {% endif %}\ny\n").unwrap(), "x\ny");
+        assert_eq!(render("  {% if one %}\r\nx\r\n{% endif %}y\r\n").unwrap(), "x\ny");
+    }
+
+    #[test]
+    fn python_methods_see_pythons_space() {
+        assert_eq!(
+            render("[{{ '\u{1f} a \u{1c}'.strip() }}|{{ '\u{1f}a' | trim }}|{{ 'xxa'.lstrip('x') }}]").unwrap(),
+            "[a|a|a]"
+        );
+        assert_eq!(render("{{ text.split() | join(',') }}").unwrap(), "a,b");
+        assert_eq!(render("{{ 'a\r\nb\u{2028}c\n'.splitlines() | join(',') }}").unwrap(), "a,b,c");
+        assert_eq!(render("{{ 'a\nb'.splitlines(true) | tojson }}").unwrap(), r#"["a\n", "b"]"#);
+        assert_eq!(render("{{ 'a</think>b</think>\n\nc'.split('</think>')[-1].lstrip('\n') }}").unwrap(), "c");
+        assert_eq!(
+            render("{{ text is iterable }} {{ text is sequence }} {{ one is string }}").unwrap(),
+            "True True True"
+        );
+    }
+
+    #[test]
+    fn what_a_template_raises_is_its_own_words() {
+        assert_eq!(render("{{ raise_exception('roles must alternate') }}").unwrap_err(), "roles must alternate");
+    }
+
+    #[test]
+    fn a_template_that_does_not_end_is_stopped() {
+        let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{{ one }}{% endfor %}{% endfor %}";
+        assert_eq!(render(nested).unwrap_err(), "the template does not come to an end");
+    }
+
+    #[test]
+    fn no_template_learns_the_date() {
+        assert_eq!(
+            render("{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26{% endif %}").unwrap(),
+            "26"
+        );
+        assert!(render("{{ strftime_now('%d') }}").unwrap_err().contains("must not depend on the day"));
+    }
+
+    #[test]
+    fn generation_blocks_are_rendered_and_others_left_alone() {
+        assert_eq!(
+            render("a{%- generation -%} b {%- endgeneration %}c{{ '{% generation' }}").unwrap(),
+            "abc{% generation"
+        );
+        assert_eq!(
+            render("{% for x in [1, 2, 3] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% endfor %}").unwrap(),
+            "1"
+        );
+    }
+
+    #[test]
+    fn names_that_are_missing_are_empty_or_an_error() {
+        assert_eq!(render("[{{ missing }}]").unwrap(), "[]");
+        let strict = Template::compile("{% if a %}{% endif %}{{ reference }}", Missing::Error).unwrap();
+        assert!(strict.render(&Value::from_pairs([("b", "1")])).is_err());
+        assert!(Template::compile("{% if %}", Missing::Empty).unwrap_err().contains("template:1"));
+    }
+}
