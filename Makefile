@@ -9,7 +9,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build images postgres test test-peers models fmt clippy docs unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
+.PHONY: help serve build cuda images postgres test test-peers models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -22,13 +22,18 @@ build: ## build the binary and say where it is
 	$(CARGO) build --locked --package assay --bin assay
 	@echo "$(BINARY)"
 
+cuda: ## build the binary with CUDA and say where it is; the machine needs neither CUDA nor a GPU
+	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features cuda
+	install -D "$(BINARY)" "$(CARGO_TARGET_DIR)/cuda/assay"
+	@echo "$(CARGO_TARGET_DIR)/cuda/assay"
+
 images: build ## build the images programs run in, unless they are there
 	guest=$$(python3 sandboxes/guests/python/build.py) && "$(BINARY)" images --build python --interpreter "$$guest"
 
 postgres: ## install the database server that tests start, unless it is there
 	@sh tests/postgres/install.sh
 
-test: fmt clippy docs images postgres unit ## everything CI runs
+test: fmt clippy docs scripts images postgres unit ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -38,6 +43,9 @@ clippy:
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+scripts:
+	python3 -m unittest discover --start-directory deploy/cuda
 
 unit:
 	$(CARGO) test --locked --workspace
