@@ -36,6 +36,12 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
         move || {
             let outcome = replace(&house, &name, &slot, load, options);
             metrics::loaded(&name, outcome.is_ok());
+            match &outcome {
+                Ok(info) => {
+                    tracing::info!(model = name, version = info.version, source = info.source, "a model is loaded")
+                }
+                Err(error) => tracing::warn!(model = name, "a model failed to load: {error}"),
+            }
             // Whoever asked for it may be gone.
             let _ = told.send(outcome);
         }
