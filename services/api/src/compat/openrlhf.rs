@@ -79,7 +79,8 @@ pub(crate) async fn get_reward(State(api): State<Api>, headers: HeaderMap, body:
     let answer = ask(&api, None, inputs, Truncate::Refuse).await?;
     let rewards = answer.numbers(false)?;
     #[expect(clippy::cast_possible_truncation, reason = "a score as precise as its raw number")]
-    let scores = answer.scores.iter().zip(&rewards).map(|(score, raw)| score.score.map_or(*raw, |score| score as f32)).collect();
+    let scores =
+        answer.scores.iter().zip(&rewards).map(|(score, raw)| score.score.map_or(*raw, |score| score as f32)).collect();
     let extra_logs = ExtraLogs { dummy_scores: rewards.clone() };
     Ok(answer.reply(Json(RewardReply { rewards, scores, extra_logs })))
 }

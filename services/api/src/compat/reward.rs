@@ -209,8 +209,7 @@ pub(super) fn resolve(api: &Api, wanted: Option<String>) -> Result<Option<String
     let Some(wanted) = wanted else { return Ok(None) };
     let known = api.models().list();
     let by_name = known.iter().find(|status| status.name == wanted);
-    let by_source =
-        || known.iter().find(|status| status.info.as_ref().is_some_and(|info| info.source == wanted));
+    let by_source = || known.iter().find(|status| status.info.as_ref().is_some_and(|info| info.source == wanted));
     match by_name.or_else(by_source) {
         Some(status) => Ok(Some(status.name.clone())),
         None => Err(Trouble::NoModel(format!("The model `{wanted}` does not exist."))),

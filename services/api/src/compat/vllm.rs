@@ -146,9 +146,7 @@ impl IntoResponse for Refused {
             Trouble::Busy(message, after) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
             }
-            Trouble::Failed(message) => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None)
-            }
+            Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None),
         };
         let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
         let mut response = (status, Json(ErrorBody { error })).into_response();
