@@ -114,7 +114,7 @@ impl Model for Fake {
         let whole = |text: &str| Sequence::whole(ids_of(text));
         let (main, reference) = match input {
             ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
-            ModelInput::Text(text) => (whole(text), None),
+            ModelInput::Text(text) | ModelInput::Bare { text, .. } => (whole(text), None),
             ModelInput::Pair(main, reference) => (whole(main), Some(whole(reference))),
             ModelInput::Ids(ids) => (Sequence::whole(ids.clone()), None),
             ModelInput::Rollout { .. } => return Err(Refusal::Unreadable("it reads no rollouts".to_owned())),
