@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_core::reward_model::{ModelError, ModelInput, ModelReply, ModelRequest, Readout, Refusal, RewardModels};
-use assay_core::{Completion, ErrorCode};
+use assay_core::{Completion, ErrorCode, SystemClock};
 use tokio::task::JoinHandle;
 
 use super::fake::{FAILS, NAN, PANICS, VANISHES, World, expected, ids, ids_of, request};
@@ -65,6 +65,20 @@ async fn scores_stand_where_their_inputs_stood() {
     let status = models.list().remove(0);
     assert_eq!(status.scored, 197);
     assert_eq!(status.waiting_tokens, 0);
+}
+
+#[tokio::test]
+async fn only_so_many_threads_read_at_once() {
+    let (world, models) = one_model(ServingOptions { readers: 2, ..ServingOptions::default() }).await;
+    let asked = ask(&models, request("a", vec![text("wait"); 200]));
+    until(|| world.disk.arrived() == 2).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.disk.arrived(), 2);
+    world.disk.open();
+    let reply = asked.await.unwrap().unwrap();
+    assert_eq!(raws(&reply), [expected("v1", &ids_of("wait")); 200]);
 }
 
 #[tokio::test]
@@ -202,6 +216,23 @@ async fn what_fails_in_a_batch_fails_alone() {
 }
 
 #[tokio::test]
+async fn the_one_to_blame_is_found_by_halves() {
+    let (world, models) = one_model(ServingOptions::default()).await;
+    let held = hold(&world, &models).await;
+    let innocent = ask(&models, request("a", (1..64).map(|mark| ids(mark, 10)).collect()));
+    let faulty = ask(&models, request("b", vec![ids(FAILS, 10)]));
+    until(|| waiting(&models) == 640).await;
+    world.batches.lock().unwrap().clear();
+    world.device.open();
+    held.await.unwrap().unwrap();
+    innocent.await.unwrap().unwrap();
+    faulty.await.unwrap().unwrap_err();
+    let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).filter(|size| *size > 1).collect();
+    assert_eq!(sizes[0], 64);
+    assert_eq!(sizes.iter().sum::<usize>(), 64 + 2 * (32 + 16 + 8 + 4 + 2), "two halves each time, not one by one");
+}
+
+#[tokio::test]
 async fn a_panic_of_the_tokenizer_costs_its_request_only() {
     let (_, models) = one_model(ServingOptions { readers: 1, ..ServingOptions::default() }).await;
     let refused = models.score(request("a", vec![text("fine"), text("panic")])).await;
@@ -266,6 +297,15 @@ async fn stopping_refuses_what_waits_past_its_patience() {
     world.device.open();
     held.await.unwrap().unwrap();
     assert!(!ran(&world, 5));
+}
+
+#[tokio::test]
+async fn dropping_the_models_ends_their_thread() {
+    let clock = Arc::new(SystemClock::new());
+    let options = ServingOptions::default();
+    let models = Models::start(Arc::new(Arc::<World>::default()), options, Arc::clone(&clock) as _).unwrap();
+    drop(models);
+    until(|| Arc::strong_count(&clock) == 1).await;
 }
 
 /// A thousand clients ask without a pause while the model is replaced twenty times.
