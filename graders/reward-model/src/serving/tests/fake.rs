@@ -226,3 +226,7 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
 pub(super) fn ids(mark: u32, tokens: usize) -> ModelInput {
     ModelInput::Ids(vec![mark; tokens])
 }
+
+pub(super) fn text(text: &str) -> ModelInput {
+    ModelInput::Text(Arc::from(text))
+}
