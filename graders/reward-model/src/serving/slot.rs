@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use assay_core::Clock;
-use assay_core::reward_model::{ModelError, ModelLoad, ModelState, ModelStatus};
+use assay_core::reward_model::{ModelError, ModelState, ModelStatus};
 use tokio::sync::Notify;
 
 use super::loaded::{Counts, Loaded};
@@ -67,20 +67,20 @@ impl Slot {
         self.lock().coming += 1;
     }
 
-    /// What a load is about: what it says, and what is known already.
+    /// What a load is about: what it says, and for the rest what is known already.
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] where nothing says where the model is.
-    pub(super) fn origin(&self, load: ModelLoad, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
+    pub(super) fn origin(&self, source: Option<String>, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
         let present = self.lock().origin.clone();
-        let (source, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
+        let (known, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
         let nowhere = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
                 "no model `{name}` was loaded yet; name its `source`, a directory or `org/name`"
             ))
         };
-        let source = load.source.or(source).ok_or_else(nowhere)?;
+        let source = source.or(known).ok_or_else(nowhere)?;
         Ok(Origin { source, options: options.or(kept).unwrap_or_default() })
     }
 
