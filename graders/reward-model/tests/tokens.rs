@@ -1,5 +1,7 @@
 //! Token ids of hard texts, pairs and conversations are those of `transformers`, which `tests/reference/make.py` wrote down.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
 use std::path::{Path, PathBuf};
 
 use assay_core::reward_model::{ModelInput, Refusal, Truncate};
