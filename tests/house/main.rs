@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+use std::sync::Arc;
+
 mod arrows;
 mod cases;
 mod documents;
@@ -11,5 +13,7 @@ mod pages;
 /// The graders of the binary, with nothing to run programs in.
 fn graders() -> assay_core::GraderTable {
     let sandboxes = assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
-    assay_node::graders::graders(&sandboxes)
+    let clock: Arc<dyn assay_core::Clock> = Arc::new(assay_core::SystemClock::new());
+    let models = assay_node::models::open(&Default::default(), &clock).unwrap();
+    assay_node::graders::graders(&sandboxes, Arc::new(models))
 }

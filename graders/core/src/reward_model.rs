@@ -322,6 +322,12 @@ pub trait RewardModels: Send + Sync {
     /// # Errors
     /// [`ModelError::Unknown`].
     fn unload(&self, name: &str) -> Result<(), ModelError>;
+
+    /// Refuses new requests, answers those that wait, and refuses what is left when `patience` runs out.
+    fn stop(&self, patience: Duration) -> BoxFuture<'_, ()> {
+        let _ = patience;
+        Box::pin(std::future::ready(()))
+    }
 }
 
 impl fmt::Debug for dyn RewardModels {

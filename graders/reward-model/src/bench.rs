@@ -27,6 +27,18 @@ pub enum Lengths {
     Mixed,
 }
 
+impl std::str::FromStr for Lengths {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(length) if length > 0 => Ok(Self::Fixed(length)),
+            _ if text == "mixed" => Ok(Self::Mixed),
+            _ => Err(format!("a length is a number of tokens, or `mixed`: `{text}`")),
+        }
+    }
+}
+
 /// A measurement.
 #[derive(Debug, Clone)]
 pub struct Bench {
@@ -38,7 +50,7 @@ pub struct Bench {
     pub tokens: usize,
     /// Rounds; the median counts. One more goes before them.
     pub rounds: usize,
-    /// Most tokens of a batch.
+    /// Most tokens of a batch; 0 for as many as a node puts into one on that device.
     pub batch_tokens: usize,
     /// Type of the numbers; the device's own without one.
     pub dtype: Option<String>,
@@ -49,8 +61,8 @@ pub struct Bench {
 pub struct BenchRow {
     /// `64` or `mixed`.
     pub length: String,
-    /// Sequences of a round.
-    pub sequences: usize,
+    /// Tokens of each sequence of a round.
+    pub lengths: Vec<usize>,
     /// Tokens of a round.
     pub tokens: usize,
     /// Seconds of the median round.
@@ -160,7 +172,7 @@ fn row(
             Lengths::Fixed(length) => length.to_string(),
             Lengths::Mixed => "mixed".to_owned(),
         },
-        sequences: sequences.len(),
+        lengths: sequences.iter().map(Sequence::len).collect(),
         tokens,
         seconds,
         tokens_per_second: tokens as f64 / seconds,

@@ -39,6 +39,12 @@ impl Compute {
         self.threads.current_num_threads()
     }
 
+    /// Whether it is the CPU.
+    #[must_use]
+    pub fn is_cpu(&self) -> bool {
+        self.device.is_cpu()
+    }
+
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }

@@ -6,7 +6,9 @@
 pub struct LoadError(String);
 
 impl LoadError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// An error that says this.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }

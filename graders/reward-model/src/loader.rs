@@ -18,7 +18,7 @@ pub struct DirectoryLoader {
     /// Sources are looked for here. Other places are refused, but for those in `named`.
     pub folder: PathBuf,
     /// Sources that the operator named, wherever they are.
-    pub named: Vec<String>,
+    pub named: Vec<PathBuf>,
     /// Fetches what is not in the folder; without it nothing is fetched.
     pub fetch: Option<Arc<Fetch>>,
     /// Tells when a model became ready.
@@ -27,7 +27,7 @@ pub struct DirectoryLoader {
 
 impl DirectoryLoader {
     fn find(&self, source: &str) -> Result<PathBuf, String> {
-        if self.named.iter().any(|named| named == source) && Path::new(source).is_dir() {
+        if self.named.iter().any(|named| named == Path::new(source)) && Path::new(source).is_dir() {
             return Ok(PathBuf::from(source));
         }
         let inside = self.folder.join(source);

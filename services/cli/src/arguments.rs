@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use assay_node::models::BenchLength;
+use assay_node::models::Lengths;
 use clap::{Args, Parser, Subcommand};
 
 /// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
@@ -313,11 +313,14 @@ pub(crate) struct BenchArguments {
     pub(crate) shape: Option<String>,
     /// Lengths of inputs in tokens; `mixed` for those of rollouts
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "64,256,1024,mixed")]
-    pub(crate) lengths: Vec<BenchLength>,
+    pub(crate) lengths: Vec<Lengths>,
     /// Tokens of a round
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     pub(crate) tokens: usize,
-    /// Rounds, of which the fastest counts
+    /// Tokens of a batch; 0 for as many as the service puts into one on that device
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) batch_tokens: usize,
+    /// Rounds, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) rounds: usize,
     /// Threads of the CPU; 0 for one a core

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use assay_code::CodeGrader;
 use assay_core::GraderTable;
+use assay_core::reward_model::RewardModels;
 use assay_math::MathGrader;
+use assay_reward_model::RewardModelGrader;
 use assay_sql::SqlGrader;
 use assay_structured::StructuredGrader;
 use assay_tools::ToolsGrader;
@@ -13,12 +15,13 @@ use crate::sandboxes::Sandboxes;
 
 /// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file and a line here.
 #[must_use]
-pub fn graders(sandboxes: &Sandboxes) -> GraderTable {
+pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTable {
     GraderTable::new(vec![
         Arc::new(MathGrader),
         Arc::new(CodeGrader::new(sandboxes.programs.clone())),
         Arc::new(SqlGrader::new(sandboxes.queries.clone())),
         Arc::new(ToolsGrader),
         Arc::new(StructuredGrader),
+        Arc::new(RewardModelGrader::new(models)),
     ])
 }

@@ -1,115 +1,73 @@
 //! The reward models of a node: what the configuration says of them, made into whatever holds them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_core::BoxFuture;
-use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels};
+use assay_core::Clock;
+use assay_core::reward_model::{ModelError, RewardModels};
+pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
+use assay_reward_model::{Compute, DirectoryLoader, LoadError, Models, ServingOptions};
 
 use crate::config;
 
-/// The reward models that the configuration asks for.
-#[must_use]
-pub fn open(_config: &config::RewardModels) -> Arc<dyn RewardModels> {
-    Arc::new(NoModels)
-}
+/// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of them.
+const CPU_BATCH: usize = 1_024;
 
-/// What a build without reward models has: every name is unknown.
-struct NoModels;
+/// Tokens of a batch on a GPU.
+const GPU_BATCH: usize = 16_384;
 
-const NONE: &str = "this build has no reward models";
-
-impl RewardModels for NoModels {
-    fn list(&self) -> Vec<ModelStatus> {
-        Vec::new()
-    }
-
-    fn find(&self, _: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
-        Err(ModelError::Unknown(NONE.to_owned()))
-    }
-
-    fn score(&self, _: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
-        Box::pin(std::future::ready(Err(ModelError::Unknown(NONE.to_owned()))))
-    }
-
-    fn load(&self, _: String, _: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
-        Box::pin(std::future::ready(Err(ModelError::NotLoadable(NONE.to_owned()))))
-    }
-
-    fn unload(&self, _: &str) -> Result<(), ModelError> {
-        Err(ModelError::Unknown(NONE.to_owned()))
-    }
-}
-
-/// What to time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bench {
-    /// Where the model comes from.
-    pub model: BenchModel,
-    /// Lengths of inputs, in tokens.
-    pub lengths: Vec<BenchLength>,
-    /// Tokens of one round.
-    pub tokens: usize,
-    /// Rounds, of which the fastest counts.
-    pub rounds: usize,
-    /// Threads; 0 for one a core.
-    pub threads: usize,
-    /// `cpu` or `cuda:N`.
-    pub device: String,
-    /// `f32`, `bf16` or `f16`; what fits the device without one.
-    pub dtype: Option<String>,
-}
-
-/// Where a model to time comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BenchModel {
-    /// A directory with weights.
-    Directory(std::path::PathBuf),
-    /// Random weights in the shape of a known model.
-    Shape(String),
-}
-
-/// How long inputs are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BenchLength {
-    /// All as long.
-    Exact(usize),
-    /// As rollouts are: lognormal around a mean.
-    Mixed,
-}
-
-impl std::str::FromStr for BenchLength {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "mixed" => Ok(Self::Mixed),
-            number => match number.parse() {
-                Ok(tokens) if tokens > 0 => Ok(Self::Exact(tokens)),
-                _ => Err(format!("a length is a number of tokens, or `mixed`: `{number}`")),
-            },
-        }
-    }
-}
-
-/// One line of what was timed.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct BenchLine {
-    /// Length of the inputs, as asked for.
-    pub length: String,
-    /// Inputs of a round.
-    pub inputs: usize,
-    /// Tokens of a round.
-    pub tokens: usize,
-    /// Seconds of the fastest round.
-    pub seconds: f64,
-    /// Tokens a second in it.
-    pub tokens_per_second: f64,
-}
-
-/// Times forward passes.
+/// Whatever holds the models that the configuration asks for. None is loaded yet.
 ///
 /// # Errors
-/// [`ModelError::NotLoadable`], with the reason.
-pub fn bench(_bench: &Bench) -> Result<Vec<BenchLine>, ModelError> {
-    Err(ModelError::NotLoadable(NONE.to_owned()))
+/// When there is no such device, or the system refuses threads.
+pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Models, LoadError> {
+    let compute = Compute::open(&config.device, config.threads)?;
+    let usual = ServingOptions::default();
+    let batch = if compute.is_cpu() { CPU_BATCH } else { GPU_BATCH };
+    let options = ServingOptions {
+        queue_tokens: config.queue_tokens,
+        batch_tokens: if config.batch_tokens == 0 { batch } else { config.batch_tokens },
+        cache_bytes: config.cache_bytes,
+        default_model: Some(config.default.clone()).filter(|name| !name.is_empty()),
+        ..usual
+    };
+    let loader = DirectoryLoader {
+        compute,
+        folder: config.folder.clone(),
+        named: config.load.values().filter_map(|table| table.get("source")?.as_str().map(PathBuf::from)).collect(),
+        fetch: None,
+        clock: Arc::clone(clock),
+    };
+    let no_thread =
+        |error: std::io::Error| LoadError::new(format!("the thread of the models cannot be started: {error}"));
+    Models::start(Arc::new(loader), options, Arc::clone(clock)).map_err(no_thread)
+}
+
+/// Loads what the configuration names, all at once, and returns when each is ready or failed.
+///
+/// # Errors
+/// The first that failed, by name.
+pub async fn load(models: &dyn RewardModels, config: &config::RewardModels) -> Result<(), (String, ModelError)> {
+    // The configuration was checked when it was read.
+    let loads = config.loads().unwrap_or_default();
+    let loading = loads.into_iter().map(|(name, load)| {
+        let told = name.clone();
+        async move { models.load(name, load).await.map_err(|error| (told, error)) }
+    });
+    let loaded = futures::future::join_all(loading).await;
+    loaded.into_iter().try_for_each(|outcome| outcome.map(drop))
+}
+
+/// Times forward passes on a device: `cpu` or `cuda:N`, with so many threads of a CPU; 0 for one a core.
+///
+/// # Errors
+/// When there is no such device or model.
+pub fn bench(bench: &Bench, device: &str, threads: usize) -> Result<BenchReport, LoadError> {
+    let compute = Compute::open(device, threads)?;
+    let batch_tokens = if compute.is_cpu() { CPU_BATCH } else { GPU_BATCH };
+    let bench = Bench {
+        batch_tokens: if bench.batch_tokens == 0 { batch_tokens } else { bench.batch_tokens },
+        ..bench.clone()
+    };
+    assay_reward_model::bench::bench(&bench, &compute)
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::Execute;
-use assay_core::reward_model::RewardModels;
+use assay_core::reward_model::{ModelError, RewardModels};
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_correction::PolicyError;
 use assay_engine::{Engine, EngineParts, Limits};
+use assay_reward_model::LoadError;
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use tokio::net::TcpListener;
 
@@ -30,6 +31,17 @@ pub enum NodeError {
         name: String,
         /// Why.
         error: PolicyError,
+    },
+    /// Reward models cannot run as the configuration says.
+    #[error("`reward_models`: {0}")]
+    Models(#[from] LoadError),
+    /// A reward model cannot be loaded.
+    #[error("`reward_models.load.{name}`: {error}")]
+    Model {
+        /// Its name.
+        name: String,
+        /// Why.
+        error: ModelError,
     },
     /// The system refuses threads.
     #[error("cannot start the worker threads: {0}")]
@@ -73,9 +85,10 @@ impl Node {
     /// As [`Node::start`].
     pub async fn with_graders(config: Config, others: Vec<Arc<dyn Grader>>) -> Result<Self, NodeError> {
         let sandboxes = Sandboxes::open(&config.cells, &config.sql).map_err(NodeError::Cells)?;
-        let graders = graders::graders(&sandboxes);
-        let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
+        let graders = graders::graders(&sandboxes, Arc::clone(&models));
+        let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let store = open_store(&config, &clock).await?;
         let defaults = Limits::default();
         let limits = Limits {
@@ -96,14 +109,23 @@ impl Node {
         let channels = config.channels.settings();
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
-        let models = models::open(&config.reward_models);
         Ok(Self { engine, config, sandboxes, models })
     }
 
-    /// The same with these reward models instead; tests plant some that answer by rule.
+    /// The same with routes that ask these reward models instead; tests plant some that answer by rule.
     #[must_use]
     pub fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
         Self { models, ..self }
+    }
+
+    /// Loads the reward models of the configuration, and returns when each is ready or failed. [`Node::serve`] does so while it
+    /// answers already.
+    ///
+    /// # Errors
+    /// [`NodeError::Model`]: the first that failed.
+    pub async fn load_models(&self) -> Result<(), NodeError> {
+        let loaded = models::load(self.models.as_ref(), &self.config.reward_models).await;
+        loaded.map_err(|(name, error)| NodeError::Model { name, error })
     }
 
     /// The engine.
@@ -164,6 +186,14 @@ impl Node {
         if let Err(error) = self.sandboxes.warm() {
             tracing::warn!(%error, "cells cannot be started");
         }
+        let loading = tokio::spawn({
+            let (models, config) = (Arc::clone(&self.models), self.config.reward_models.clone());
+            async move {
+                if let Err((name, error)) = models::load(models.as_ref(), &config).await {
+                    tracing::error!(name, %error, "a reward model cannot be loaded");
+                }
+            }
+        });
         let patience = Duration::from_secs(self.config.server.shutdown_seconds);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
@@ -173,7 +203,9 @@ impl Node {
         }));
         // The sender is dropped only with the serving task, which then has nothing more to serve.
         let _ = stopped.await;
+        loading.abort();
         self.engine.shut_down(patience).await;
+        self.models.stop(patience).await;
         self.sandboxes.cells.stop().await;
         // Connections that idle are closed by the server; one that hangs is not waited for without end.
         if tokio::time::timeout(patience, &mut serving).await.is_err() {
@@ -184,7 +216,9 @@ impl Node {
 
     /// Finishes what runs and closes the record, for nodes that do not serve.
     pub async fn stop(self) {
-        self.engine.shut_down(Duration::from_secs(self.config.server.shutdown_seconds)).await;
+        let patience = Duration::from_secs(self.config.server.shutdown_seconds);
+        self.engine.shut_down(patience).await;
+        self.models.stop(patience).await;
         self.sandboxes.cells.stop().await;
     }
 }

@@ -31,7 +31,8 @@ impl Grader for RewardModelGrader {
     fn check(&self, task: &Task, _cx: &PrepareContext<'_>) -> Checked {
         let task = RewardTask::read(task)?;
         match self.models.find(task.model.as_deref()) {
-            Err(ModelError::Unknown(message)) => Err(TaskError::new(ErrorCode::InvalidTask, "/model", message)),
+            // A node without models says so for each item, as graders do that miss an image.
+            Err(ModelError::Unknown(message)) if !self.models.list().is_empty() => Err(TaskError::new(ErrorCode::InvalidTask, "/model", message)),
             _ => Ok(()),
         }
     }

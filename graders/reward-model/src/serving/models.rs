@@ -109,6 +109,10 @@ impl RewardModels for Models {
     fn unload(&self, name: &str) -> Result<(), ModelError> {
         self.house.registry.remove(name)
     }
+
+    fn stop(&self, patience: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(Self::stop(self, patience))
+    }
 }
 
 impl House {

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
+use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Sandboxes;
 use assay_wire::grades::{GraderBody, GradersBody};
 
@@ -14,7 +16,9 @@ use crate::table;
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
     let sandboxes = Sandboxes::open(&config.cells, &config.sql)?;
-    let graders = assay_node::graders::graders(&sandboxes);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let models = assay_node::models::open(&config.reward_models, &clock)?;
+    let graders = assay_node::graders::graders(&sandboxes, Arc::new(models));
     let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = std::io::stdout().lock();
     if output.json {

@@ -114,7 +114,7 @@ impl Model for Fake {
         let whole = |text: &str| Sequence::whole(ids_of(text));
         let (main, reference) = match input {
             ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
-            ModelInput::Text(text) => {
+            ModelInput::Text(text) | ModelInput::Bare { text, .. } => {
                 if &**text == "wait" {
                     self.world.disk.pass();
                 }

@@ -3,44 +3,59 @@
 use std::io::Write;
 
 use anyhow::bail;
-use assay_node::models::{Bench, BenchModel, bench};
+use assay_node::models::{Bench, BenchReport, Subject, bench};
 
 use crate::arguments::BenchArguments;
 use crate::exit::Ended;
 use crate::table;
 
 pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ended> {
-    let model = match (&arguments.model, &arguments.shape) {
-        (Some(directory), _) => BenchModel::Directory(directory.clone()),
-        (None, Some(shape)) => BenchModel::Shape(shape.clone()),
+    let subject = match (&arguments.model, &arguments.shape) {
+        (Some(directory), _) => Subject::Directory(directory.clone()),
+        (None, Some(shape)) => Subject::Shape(shape.clone()),
         (None, None) => bail!("name a model by `--model DIR` or `--shape NAME`"),
     };
-    let lines = bench(&Bench {
-        model,
+    let wanted = Bench {
+        subject,
         lengths: arguments.lengths.clone(),
         tokens: arguments.tokens,
         rounds: arguments.rounds,
-        threads: arguments.threads,
-        device: arguments.device.clone(),
+        batch_tokens: arguments.batch_tokens,
         dtype: arguments.dtype.clone(),
-    })?;
+    };
+    let report = bench(&wanted, &arguments.device, arguments.threads)?;
     let mut out = std::io::stdout().lock();
     if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+        writeln!(out, "{}", serde_json::to_string(&report)?)?;
         return Ok(Ended::Done);
     }
-    let rows: Vec<_> = lines
+    let BenchReport { device, threads, dtype, body_parameters, load_seconds, rows } = report;
+    writeln!(
+        out,
+        "{device}, {threads} threads, {dtype}, {:.1} M parameters beside embeddings, ready after {load_seconds:.1} s",
+        millions(body_parameters)
+    )?;
+    let rows: Vec<_> = rows
         .iter()
-        .map(|line| {
+        .map(|row| {
             [
-                line.length.clone(),
-                line.inputs.to_string(),
-                line.tokens.to_string(),
-                format!("{:.3}", line.seconds),
-                format!("{:.0}", line.tokens_per_second),
+                row.length.clone(),
+                row.lengths.len().to_string(),
+                row.tokens.to_string(),
+                format!("{:.3}", row.seconds),
+                format!("{:.0}", row.tokens_per_second),
+                format!("{:.1}", row.gflops),
+                format!("{:.1} %", 100.0 * row.padding_avoided),
+                if row.invariant { "same" } else { "OTHER" }.to_owned(),
             ]
         })
         .collect();
-    table::write(&mut out, ["LENGTH", "INPUTS", "TOKENS", "SECONDS", "TOKENS/S"], &rows)?;
+    let head = ["LENGTH", "INPUTS", "TOKENS", "SECONDS", "TOKENS/S", "GFLOP/S", "PADDING AVOIDED", "BITS ALONE"];
+    table::write(&mut out, head, &rows)?;
     Ok(Ended::Done)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "parameters are far below 2^53")]
+fn millions(count: u64) -> f64 {
+    count as f64 / 1e6
 }
