@@ -15,8 +15,11 @@ fn cases_of(grader: &str) -> PathBuf {
 
 #[tokio::test]
 async fn every_grader_has_cases_and_holds_them() {
-    let node =
-        Node::start(assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap()).await.unwrap();
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+    let models = tempfile::tempdir().unwrap();
+    config.reward_models = assay_tests::models::write(models.path()).unwrap();
+    let node = Node::start(config).await.unwrap();
+    node.load_models().await.unwrap();
     for grader in node.engine().graders().iter() {
         let file = cases_of(grader.spec().name);
         let text = std::fs::read_to_string(&file)
@@ -33,6 +36,8 @@ async fn every_grader_has_cases_and_holds_them() {
 struct Case {
     name: Option<String>,
     task: Box<RawValue>,
+    #[serde(default)]
+    prompt: Option<Completion>,
     completion: Completion,
     #[serde(default)]
     meta: Meta,
@@ -42,8 +47,8 @@ struct Case {
 async fn hold(engine: &Engine, cases: &[Case]) {
     let items = cases.iter().map(|case| {
         let task = Task::from_raw(&case.task).unwrap();
-        let (completion, meta) = (case.completion.clone(), case.meta.clone());
-        BatchItem::new(Item { prompt: None, completion, meta }, task)
+        let (prompt, completion, meta) = (case.prompt.clone(), case.completion.clone(), case.meta.clone());
+        BatchItem::new(Item { prompt, completion, meta }, task)
     });
     let reply = engine.grade(Batch::new("cases", items.collect()), Mode::Whole).await.unwrap();
     let mut missed = Vec::new();

@@ -37,21 +37,27 @@ pub struct PairRequest {
 }
 
 impl PairRequest {
-    /// The pair and where it comes from.
+    /// Whether it can teach anything.
     ///
     /// # Errors
     /// The name of the field that cannot be meant, and why.
-    pub fn check(self) -> Result<(Pair, Option<Map<String, Value>>), (&'static str, &'static str)> {
-        let Self { prompt, accepted, rejected, reference, source } = self;
-        for (field, completion) in [("accepted", &accepted), ("rejected", &rejected)] {
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        for (field, completion) in [("accepted", &self.accepted), ("rejected", &self.rejected)] {
             if !completion.has_answer() {
                 return Err((field, "the messages hold none of the role `assistant`"));
             }
         }
-        if accepted == rejected {
+        if self.accepted == self.rejected {
             return Err(("rejected", "it is the accepted completion; a pair of equals teaches nothing"));
         }
-        Ok((Pair { prompt, accepted, rejected, reference }, source))
+        Ok(())
+    }
+}
+
+impl From<PairRequest> for Pair {
+    fn from(request: PairRequest) -> Self {
+        let PairRequest { prompt, accepted, rejected, reference, source: _ } = request;
+        Self { prompt, accepted, rejected, reference }
     }
 }
 

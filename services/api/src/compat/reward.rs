@@ -9,9 +9,8 @@ mod numbers;
 
 use std::sync::Arc;
 
-use assay_core::BatchId;
-use assay_core::ErrorCode;
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
+use assay_core::{BatchId, ErrorCode};
 use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
 use axum::body::Body;

@@ -8,7 +8,6 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::told;
 use crate::Api;

@@ -7,7 +7,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Refused;
 use crate::Api;

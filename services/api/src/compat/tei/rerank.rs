@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{Direction, Refused, truncation};
 use crate::Api;

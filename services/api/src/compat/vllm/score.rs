@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
@@ -25,6 +25,9 @@ struct ScoreRequest {
     #[serde(alias = "documents", alias = "items", alias = "data_2")]
     text_2: Texts,
 }
+
+/// A text of each side.
+pub(super) type Sides = (Arc<str>, Arc<str>);
 
 #[derive(Serialize)]
 struct Scored {
@@ -63,7 +66,7 @@ pub(crate) async fn v1_score(state: State<Api>, headers: HeaderMap, body: Body) 
 }
 
 /// One text on the left stands beside each on the right; else both sides are as long.
-fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<(Arc<str>, Arc<str>)>, Trouble> {
+fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<Sides>, Trouble> {
     let mut left: Vec<Arc<str>> = left.into_iter().map(Arc::from).collect();
     if let [query] = left.as_slice() {
         left = vec![Arc::clone(query); right.len()];
@@ -79,17 +82,13 @@ fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<(Arc<str>, Arc<st
 }
 
 /// A number a pair: of a model that reads pairs, or the cosine of two embeddings.
-pub(super) async fn compare(
-    api: &Api,
-    wishes: Wishes,
-    pairs: Vec<(Arc<str>, Arc<str>)>,
-) -> Result<(Answer, Vec<f32>), Trouble> {
+pub(super) async fn compare(api: &Api, wishes: Wishes, pairs: Vec<Sides>) -> Result<(Answer, Vec<f32>), Trouble> {
     let Wishes { model, activation, truncate } = wishes;
     let known = api.models().find(model.as_deref()).map_err(|error| Trouble::from(ApiError::from(error)))?;
     let embeds = known.head == "embedding";
-    let input = |(one, other): (Arc<str>, Arc<str>)| {
+    let input = |(one, other): Sides| {
         if embeds {
-            let completion = assay_core::Completion::Text(other);
+            let completion = Completion::Text(other);
             ModelInput::Rollout { prompt: None, completion, reference: Some(one) }
         } else {
             ModelInput::Pair(one, other)

@@ -56,12 +56,13 @@ pub(crate) async fn collect(
         let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());
         return Err(Problem::at(ErrorCode::TooManyItems, "/pairs".to_owned(), message).into());
     }
-    let checked = pairs.into_iter().enumerate().map(|(at, pair)| {
-        let (pair, source) = pair.check().map_err(|(field, message)| {
+    let checked = pairs.into_iter().enumerate().map(|(at, mut pair)| {
+        pair.check().map_err(|(field, message)| {
             Problem::at(ErrorCode::InvalidField, format!("/pairs/{at}/{field}"), message)
         })?;
         // An object that came from JSON goes back into it.
-        Ok(NewPair { pair, source_json: source.and_then(|source| serde_json::to_string(&source).ok()) })
+        let source_json = pair.source.take().and_then(|source| serde_json::to_string(&source).ok());
+        Ok(NewPair { pair: pair.into(), source_json })
     });
     let pairs = checked.collect::<Result<Vec<_>, Problem>>()?;
     let _admitted = api.engine().admission().admit(pairs.len())?;
