@@ -138,7 +138,8 @@ def main():
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     cores = len(os.sched_getaffinity(0))
-    print(f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.tokens} tokens a round, {given.rounds} rounds")
+    print(f"torch {torch.__version__}, transformers {transformers.__version__}, f32, {given.tokens} tokens a round, {given.rounds} rounds,")
+    print(f"{cores} cores, load {os.getloadavg()[0]:.1f} at the start: with other work beside it, several threads of torch wait for each other")
     print(f"{'shape':<14}{'lengths':>8}{'threads':>9}  {'':<22}{'tokens/s':>9}{'padding':>9}{'ratio':>7}")
     for shape, (made, kind, most) in SHAPES.items():
         if given.only not in shape:

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::pair::CollectedPair;
 use crate::record::GradeRecord;
 use crate::{GradeId, Hash};
 
@@ -126,7 +127,7 @@ pub struct Calibration {
     pub time_us: i64,
 }
 
-/// What happened to grades or channels beside grading.
+/// What happened beside grading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// An operator decided.
@@ -135,6 +136,8 @@ pub enum Event {
     Drawn(Draw),
     /// A channel was calibrated.
     Calibrated(Calibration),
+    /// A pair was collected for a reward model.
+    Collected(CollectedPair),
 }
 
 /// Where counts belong: a channel, the version of its grader, and a stretch of time.
@@ -352,7 +355,7 @@ impl ChannelCounts {
     /// Adds an event.
     pub fn add_event(&mut self, event: &Event) {
         match event {
-            Event::Drawn(_) => {}
+            Event::Drawn(_) | Event::Collected(_) => {}
             Event::Calibrated(calibration) => {
                 let key = (calibration.channel.clone(), calibration.version);
                 let known = self.calibrations.entry(key).or_insert_with(|| calibration.clone());

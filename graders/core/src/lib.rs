@@ -18,6 +18,7 @@ pub mod hash;
 pub mod item;
 pub mod number;
 pub mod outcome;
+pub mod pair;
 pub mod prompt;
 pub mod record;
 pub mod reward_model;

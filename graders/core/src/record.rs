@@ -93,9 +93,9 @@ pub struct GradeRecord {
 }
 
 impl Entry {
-    /// An entry of one event and nothing else; `batch` is a fresh id that names no batch.
+    /// An entry of events and nothing else; `batch` is a fresh id that names no batch.
     #[must_use]
-    pub fn of_event(batch: BatchId, caller: Arc<str>, event: Event, time_us: i64) -> Self {
+    pub fn of_events(batch: BatchId, caller: Arc<str>, events: Vec<Event>, time_us: i64) -> Self {
         Self {
             batch,
             caller,
@@ -105,7 +105,7 @@ impl Entry {
             received_us: time_us,
             grades: Vec::new(),
             bodies: Vec::new(),
-            events: vec![event],
+            events,
             claim: None,
         }
     }
@@ -131,6 +131,8 @@ pub enum BodyKind {
     Task,
     /// A policy's JSON object.
     Policy,
+    /// A pair for a reward model, a JSON object.
+    Pair,
 }
 
 /// A completion, a prompt or a task, kept once by its hash.

@@ -25,6 +25,14 @@ pub enum ModelInput {
     },
     /// A text as it is: no template, the special tokens that the tokenizer adds by itself.
     Text(Arc<str>),
+    /// A text that brings its own special tokens: none is added, but the end-of-sequence token where `ended` asks for exactly one at
+    /// the end and the text has none there.
+    Bare {
+        /// The text.
+        text: Arc<str>,
+        /// Whether it ends in the end-of-sequence token.
+        ended: bool,
+    },
     /// Two texts for a model that reads pairs, as a question and a passage.
     Pair(Arc<str>, Arc<str>),
     /// Token ids as they are: nothing is added.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::Visit;
 use crate::channel::{Adjudication, Appeal, ChannelCounts, Draw};
 use crate::grader::BoxFuture;
+use crate::pair::{KnownPairs, PairPage};
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use crate::{Hash, clock::GradeId};
 
@@ -191,6 +192,28 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>>;
+
+    /// Which of `pairs` were collected for a model, and how many were in all.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
+
+    /// Pairs of a model in the order of arrival, those with a number above `after`, at most `limit`. A number is given when the pair
+    /// reaches the database, so this waits until those that were recorded before have reached it: no later pair gets a lower number.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>>;
 
     /// Whether reading works now; the message says why not.
     ///

@@ -34,7 +34,13 @@ impl RewardModel {
     ///
     /// # Errors
     /// [`LoadError`]: which file, tensor or option is at fault, and how.
-    pub fn open(name: &str, path: &Path, options: &ModelOptions, compute: &Compute, loaded_us: i64) -> Result<Self, LoadError> {
+    pub fn open(
+        name: &str,
+        path: &Path,
+        options: &ModelOptions,
+        compute: &Compute,
+        loaded_us: i64,
+    ) -> Result<Self, LoadError> {
         let directory = Directory::open(path)?;
         let options = match directory.json(FILE)? {
             Some(declared) => options.over(declared)?,
@@ -61,7 +67,9 @@ impl RewardModel {
         };
         let positive = places(&options.positive, &labels)?;
         if meaning == Meaning::Labels && positive.is_empty() {
-            return Err(LoadError::new("`positive` names the labels that mean a pass; declare at least one of `labels`"));
+            return Err(LoadError::new(
+                "`positive` names the labels that mean a pass; declare at least one of `labels`",
+            ));
         }
         let ids = match meaning {
             Meaning::Labels => labels.iter().map(|label| reader.token_id(label)).collect::<Result<Vec<u32>, _>>(),
@@ -73,7 +81,11 @@ impl RewardModel {
             name: name.to_owned(),
             version: directory.version(&weights, &options)?,
             source: directory.path().display().to_string(),
-            architecture: fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default().to_owned(),
+            architecture: fields
+                .texts("architectures")
+                .and_then(|names| names.first().copied())
+                .unwrap_or_default()
+                .to_owned(),
             head: meaning.word(),
             pooling: if meaning == Meaning::Steps { "steps".to_owned() } else { reader.pooling().to_string() },
             scale: meaning.scale(),
@@ -161,7 +173,11 @@ impl Model for RewardModel {
         }
         let short = batch_tokens.div_ceil(64).min(512);
         let longest = self.info.max_tokens.min(batch_tokens.max(1));
-        std::iter::once(1).chain(std::iter::repeat_n(64, short)).chain([longest]).map(|length| self.sample(length)).collect()
+        std::iter::once(1)
+            .chain(std::iter::repeat_n(64, short))
+            .chain([longest])
+            .map(|length| self.sample(length))
+            .collect()
     }
 }
 
@@ -199,7 +215,9 @@ fn usual_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> R
 
 /// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
 fn sentence_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> Result<Pooling, LoadError> {
-    if family == Family::Bert && fields.texts("architectures").is_some_and(|names| names.iter().any(|name| name.ends_with("Classification"))) {
+    if family == Family::Bert
+        && fields.texts("architectures").is_some_and(|names| names.iter().any(|name| name.ends_with("Classification")))
+    {
         return Ok(Pooling::Cls);
     }
     let Some(declared) = directory.json("1_Pooling/config.json")? else { return Ok(Pooling::Mean) };
@@ -212,7 +230,9 @@ fn sentence_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -
         (Some(&"pooling_mode_mean_tokens"), _) | (None, Some("mean") | None) if chosen.len() <= 1 => Ok(Pooling::Mean),
         (Some(&"pooling_mode_cls_token"), _) | (None, Some("cls")) if chosen.len() <= 1 => Ok(Pooling::Cls),
         (Some(&"pooling_mode_lasttoken"), _) | (None, Some("lasttoken")) if chosen.len() <= 1 => Ok(Pooling::Last),
-        _ => Err(LoadError::new("`1_Pooling/config.json` asks for a pooling that is not known; mean, cls and last are")),
+        _ => {
+            Err(LoadError::new("`1_Pooling/config.json` asks for a pooling that is not known; mean, cls and last are"))
+        }
     }
 }
 
@@ -220,7 +240,9 @@ fn sentence_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -
 fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
     let place = |name: &String| {
         let place = all.iter().position(|label| label == name);
-        place.ok_or_else(|| LoadError::new(format!("`positive` names `{name}`, which is none of the labels {}", all.join(", "))))
+        place.ok_or_else(|| {
+            LoadError::new(format!("`positive` names `{name}`, which is none of the labels {}", all.join(", ")))
+        })
     };
     some.iter().map(place).collect()
 }

@@ -56,21 +56,45 @@ pub(crate) async fn read(
     Ok(ReadBody { bytes: read.freeze(), permit })
 }
 
-/// A body that is one JSON value, small beside a batch.
-pub(crate) async fn json<T: DeserializeOwned>(api: &Api, headers: &HeaderMap, body: Body) -> ApiResult<T> {
-    let read = read(headers, body, api.engine().admission(), api.limits()).await?;
-    let mut reader = serde_json::Deserializer::from_slice(&read.bytes);
+/// Bodies from this size on are decoded off the runtime, so that a large one does not delay small ones.
+const LARGE_BODY: usize = 64 << 10;
+
+/// What `decode` makes of a body.
+pub(crate) async fn decoded<T: Send + 'static>(
+    bytes: Bytes,
+    decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+) -> ApiResult<T> {
+    if bytes.len() < LARGE_BODY {
+        return Ok(decode(&bytes)?);
+    }
+    match tokio::task::spawn_blocking(move || decode(&bytes)).await {
+        Ok(decoded) => Ok(decoded?),
+        Err(_) => Err(ApiError::new(ErrorCode::Internal, "reading the body failed; report it with the request")),
+    }
+}
+
+/// A body that is one JSON value.
+pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body) -> ApiResult<T>
+where
+    T: DeserializeOwned + Send + 'static,
+{
+    let ReadBody { bytes, permit: _permit } = read(headers, body, api.engine().admission(), api.limits()).await?;
+    decoded(bytes, parse).await
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let pointer = json_pointer(error.path());
         let inner = error.into_inner();
         if inner.is_data() {
             let message = inner.to_string();
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            return ApiError::from(Problem::at(ErrorCode::InvalidField, pointer, message));
+            return Problem::at(ErrorCode::InvalidField, pointer, message);
         }
-        ApiError::new(ErrorCode::MalformedJson, format!("the body is not JSON: {inner}"))
+        Problem::new(ErrorCode::MalformedJson, format!("the body is not JSON: {inner}"))
     })?;
-    reader.end().map_err(|error| ApiError::new(ErrorCode::MalformedJson, format!("the body is not JSON: {error}")))?;
+    reader.end().map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("the body is not JSON: {error}")))?;
     Ok(value)
 }
 

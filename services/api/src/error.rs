@@ -1,6 +1,7 @@
 //! Every way a request is refused, as one JSON shape with one status.
 
 use assay_core::ErrorCode;
+use assay_core::reward_model::ModelError;
 use assay_core::store::StoreError;
 use assay_correction::policy::PolicyError;
 use assay_engine::{ChannelError, EngineError, ReplayError, SuggestError};
@@ -21,6 +22,11 @@ pub(crate) type ApiResult<T> = Result<T, ApiError>;
 impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<std::borrow::Cow<'static, str>>) -> Self {
         Problem::new(code, message).into()
+    }
+
+    /// Seconds after which to come again, where that may help.
+    pub(crate) fn retry_after_s(&self) -> Option<u64> {
+        self.retry_after_s
     }
 
     pub(crate) fn problem(&self) -> &Problem {
@@ -70,6 +76,17 @@ impl From<ChannelError> for ApiError {
             ChannelError::Store(error) => error.into(),
             error => Self::new(error.code(), error.to_string()),
         }
+    }
+}
+
+impl From<ModelError> for ApiError {
+    fn from(error: ModelError) -> Self {
+        let retry_after_s = match &error {
+            ModelError::Overloaded { retry_after, .. } => Some(retry_after.as_secs().max(1)),
+            ModelError::Unavailable(_) | ModelError::ShuttingDown => Some(1),
+            _ => None,
+        };
+        Self { problem: Problem::new(error.code(), error.to_string()), retry_after_s }
     }
 }
 

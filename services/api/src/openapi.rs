@@ -6,6 +6,20 @@ use utoipa::OpenApi;
 
 use crate::routes::documented;
 
+/// Fields that are a text or an array of messages, and whether they may be null.
+const TEXTS_OR_MESSAGES: &[(&str, &str, bool)] = &[
+    ("ItemRequest", "prompt", true),
+    ("ItemRequest", "completion", false),
+    ("InputRequest", "prompt", true),
+    ("InputRequest", "completion", true),
+    ("PairRequest", "prompt", false),
+    ("PairRequest", "accepted", false),
+    ("PairRequest", "rejected", false),
+    ("PairBody", "prompt", false),
+    ("PairBody", "accepted", false),
+    ("PairBody", "rejected", false),
+];
+
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -14,7 +28,7 @@ use crate::routes::documented;
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     components(schemas(
-        assay_wire::request::Warning,
+        assay_wire::Warning,
         assay_wire::reply::StreamLine<'static>,
         assay_wire::reply::ResultBody<'static>,
         assay_wire::reply::GroupBody<'static>,
@@ -27,6 +41,8 @@ use crate::routes::documented;
         (name = "grading", description = "Batches in, rewards out."),
         (name = "record", description = "Every grade is a stored, queryable, replayable fact."),
         (name = "noise", description = "How wrong verifiers are, what is done about it, and what rewards are made of."),
+        (name = "reward models", description = "How good is it, to a model? Raw numbers, their scale, and the version that gave them."),
+        (name = "compatibility", description = "The formats of other servers, so that their clients need only another address."),
         (name = "node", description = "Health, metrics and what the node can grade."),
     ),
 )]
@@ -57,15 +73,19 @@ pub fn document(graders: &GraderTable) -> Value {
         "discriminator": { "propertyName": "type", "mapping": names },
     });
     document["components"]["schemas"]["Task"] = task;
-    let item = &mut document["components"]["schemas"]["ItemRequest"]["properties"];
-    let text_or_messages = json!({
-        "oneOf": [ { "type": "string" }, { "type": "array", "items": { "$ref": "#/components/schemas/Message" } } ]
-    });
+    let schemas = &mut document["components"]["schemas"];
+    let item = &mut schemas["ItemRequest"]["properties"];
     item["task"] = json!({ "$ref": "#/components/schemas/Task" });
     item["checks"]["additionalProperties"] = json!({ "$ref": "#/components/schemas/Task" });
-    item["completion"] = text_or_messages.clone();
-    item["prompt"] =
-        json!({ "oneOf": [ text_or_messages["oneOf"][0], text_or_messages["oneOf"][1], { "type": "null" } ] });
+    for (schema, field, nullable) in TEXTS_OR_MESSAGES {
+        let described = schemas[schema]["properties"][field]["description"].take();
+        let mut shapes =
+            vec![json!({ "type": "string" }), json!({ "type": "array", "items": { "$ref": "#/components/schemas/Message" } })];
+        if *nullable {
+            shapes.push(json!({ "type": "null" }));
+        }
+        schemas[schema]["properties"][field] = json!({ "description": described, "oneOf": shapes });
+    }
     document["components"]["schemas"]["Message"] = json!({
         "type": "object",
         "description": "One message of a chat. Fields not listed are kept for graders that read them.",

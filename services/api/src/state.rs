@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::execution::Execute;
+use assay_core::reward_model::RewardModels;
 use assay_engine::Engine;
 
 /// What bounds a request.
@@ -29,6 +30,8 @@ pub struct ApiParts {
     pub engine: Engine,
     /// Runs programs for routes that only run them.
     pub programs: Arc<dyn Execute>,
+    /// Holds the reward models.
+    pub models: Arc<dyn RewardModels>,
     /// Text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// What bounds a request.
@@ -56,6 +59,10 @@ impl Api {
 
     pub(crate) fn programs(&self) -> &dyn Execute {
         self.0.programs.as_ref()
+    }
+
+    pub(crate) fn models(&self) -> &dyn RewardModels {
+        self.0.models.as_ref()
     }
 
     pub(crate) fn metrics(&self) -> String {

@@ -7,4 +7,5 @@ pub(crate) mod graders;
 pub(crate) mod grades;
 pub(crate) mod policies;
 pub(crate) mod prompts;
+pub(crate) mod reward_models;
 pub(crate) mod runs;

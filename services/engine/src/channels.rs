@@ -155,14 +155,15 @@ impl Engine {
         Ok(calibration)
     }
 
-    fn kept(&self) -> Result<&Arc<dyn Store>, ChannelError> {
+    /// The record, which must be there.
+    pub(crate) fn kept(&self) -> Result<&Arc<dyn Store>, ChannelError> {
         self.store().ok_or(ChannelError::NoRecord)
     }
 
     async fn note(&self, event: Event, caller: &str) -> Result<(), ChannelError> {
         let shared = self.shared();
         let batch = shared.ids.batch(shared.clock.as_ref());
-        let entry = Entry::of_event(batch, caller.into(), event, shared.clock.unix_us());
+        let entry = Entry::of_events(batch, caller.into(), vec![event], shared.clock.unix_us());
         Ok(self.kept()?.record(Arc::new(entry)).await?)
     }
 

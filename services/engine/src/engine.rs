@@ -224,6 +224,12 @@ impl Engine {
         &self.inner.policies
     }
 
+    /// A fresh id that names no batch, dated now: for replies in formats that have one.
+    #[must_use]
+    pub fn fresh_id(&self) -> BatchId {
+        self.inner.ids.batch(self.inner.clock.as_ref())
+    }
+
     /// The record, when there is one.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {

@@ -84,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) known: Known,
     /// Held while an operator draws or decides: both look at what was drawn and decided before.
     pub(crate) operators: tokio::sync::Mutex<()>,
+    /// Held while pairs are collected: which of them are new is looked up before they are kept.
+    pub(crate) pairs: tokio::sync::Mutex<()>,
     sandbox: Arc<Semaphore>,
     device: Arc<Semaphore>,
     remote: Arc<Semaphore>,
@@ -107,6 +109,7 @@ impl Shared {
             policies,
             known: Known::new(channels),
             operators: tokio::sync::Mutex::new(()),
+            pairs: tokio::sync::Mutex::new(()),
             sandbox: lane(limits.in_cells),
             device: lane(limits.waiting),
             remote: lane(limits.waiting),

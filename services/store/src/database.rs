@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, StoreError};
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
@@ -120,6 +121,21 @@ pub(crate) trait Snapshot: Send {
 
     /// Those of `grades` that were drawn for operators.
     fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;
+
+    /// Which of `pairs` were collected for a model, and how many were in all.
+    fn known_pairs<'a>(
+        &'a mut self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, DatabaseError>>;
+
+    /// Pairs of a model in the order of arrival, those with a number above `after`, at most `limit`; fewer where they are long.
+    fn pairs<'a>(
+        &'a mut self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, DatabaseError>>;
 
     /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
     fn visits<'a>(

@@ -7,8 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
@@ -22,6 +24,9 @@ use crate::writer::Loaded;
 
 /// Batches whose presence in the database is looked up at once.
 const LOOKUP: usize = 64;
+
+/// How long a read of pairs waits for those that are on their way into the database.
+const PAIRS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Both sources of a read.
 pub(crate) struct Sources<'s> {
@@ -184,6 +189,30 @@ impl Sources<'_> {
             }
         }
         Ok(found)
+    }
+
+    pub(crate) async fn known_pairs(&self, model: &str, pairs: &[Hash]) -> Result<KnownPairs, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut waiting: BTreeSet<Hash> = BTreeSet::new();
+        for item in items {
+            waiting.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
+                Event::Collected(pair) if pair.model == model => Some(pair.pair),
+                _ => None,
+            }));
+        }
+        let asked: Vec<Hash> = pairs.iter().chain(&waiting).copied().collect();
+        let KnownPairs { known: stored, total } = snapshot.known_pairs(model, &asked).await?;
+        let stored: BTreeSet<Hash> = stored.into_iter().collect();
+        let fresh = waiting.difference(&stored).count() as u64;
+        let is_known = |pair: &Hash| stored.contains(pair) || waiting.contains(pair);
+        Ok(KnownPairs { known: pairs.iter().copied().filter(is_known).collect(), total: total + fresh })
+    }
+
+    pub(crate) async fn pairs(&self, model: &str, after: u64, limit: u32) -> Result<PairPage, StoreError> {
+        tokio::time::timeout(PAIRS_PATIENCE, self.pending.events_forgotten()).await.map_err(|_| {
+            StoreError::Unavailable("collected pairs wait for the database, which is locked or away".to_owned())
+        })?;
+        Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
     }
 
     pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_core::record::{Entry, RequestKey};
@@ -120,12 +121,15 @@ pub(crate) struct Pending {
     inner: Mutex<Inner>,
     limit: usize,
     arrived: Notify,
+    forgotten: Notify,
 }
 
 impl Pending {
     /// Keeps at most `limit` bytes of entries in memory.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }), limit, arrived: Notify::new() }
+        Self { inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }), limit, arrived: Notify::new(),
+            forgotten: Notify::new(),
+        }
     }
 
     /// Adds entries behind all others.
@@ -170,6 +174,22 @@ impl Pending {
             inner.items.pop_front();
         }
         metrics::pending(inner.items.len(), inner.held_bytes);
+        drop(inner);
+        self.forgotten.notify_waiters();
+    }
+
+    /// Waits until the database has those entries with events that wait now.
+    pub(crate) async fn events_forgotten(&self) {
+        let last = self.lock().items.iter().rev().find(|item| item.digest.events).map(|item| item.end);
+        let Some(last) = last else { return };
+        loop {
+            let mut forgotten = pin!(self.forgotten.notified());
+            forgotten.as_mut().enable();
+            if self.lock().items.front().is_none_or(|first| first.end > last) {
+                return;
+            }
+            forgotten.await;
+        }
     }
 
     /// The entries whose digest passes, oldest first.

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids, Visit};
@@ -373,6 +374,23 @@ impl Reader for DurableStore {
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
         Box::pin(async move { self.sources().draws(grades).await })
+    }
+
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+        Box::pin(async move { self.sources().known_pairs(model, pairs).await })
+    }
+
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+        Box::pin(async move { self.sources().pairs(model, after, limit).await })
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -2,9 +2,14 @@
 
 pub mod channels;
 pub mod grades;
+pub mod pairs;
 pub mod problem;
+mod reading;
 pub mod reply;
 pub mod request;
+pub mod reward_models;
+pub mod scoring;
 
 pub use problem::{Problem, ProblemBody};
-pub use request::{DecodeLimits, Decoded, GradeRequest, ItemRequest, Warning, decode};
+pub use reading::Warning;
+pub use request::{DecodeLimits, Decoded, GradeRequest, ItemRequest, decode};

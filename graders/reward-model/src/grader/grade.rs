@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::extraction::visible_text;
+use assay_core::extraction::reasoning::visible_text;
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal, RewardModels, Truncate,
 };
 use assay_core::{
-    BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Step,
-    Verdict,
+    BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score,
+    Step, Verdict,
 };
 
 use super::evidence;
 use super::spec::UNREADABLE;
-use super::task::{Reasoning, Room, RewardTask};
+use super::task::{Reasoning, RewardTask, Room};
 use crate::normalise::{Way, sigmoid};
 
 /// Whose turn the items of batches take among those who ask models.
@@ -130,7 +130,8 @@ impl PreparedReward {
         let score = match &scores[0] {
             Ok(score) => score,
             Err(Refusal::TooLong { tokens, max }) => {
-                let evidence = Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
+                let evidence =
+                    Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
                 return Outcome::Graded(Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence));
             }
             Err(refusal @ Refusal::PromptTooLong { .. }) => return ungradable(refusal.to_string()),
@@ -199,7 +200,9 @@ impl PreparedReward {
         }
         let raw = score.raw.map(f64::from).ok_or_else(|| nothing_said(model, score))?;
         match self.task.normalise {
-            None => score.score.ok_or_else(|| "the model compares with a `reference`, and the task has none".to_owned()),
+            None => {
+                score.score.ok_or_else(|| "the model compares with a `reference`, and the task has none".to_owned())
+            }
             Some(Way::None) => Ok(raw.clamp(0.0, 1.0)),
             Some(Way::Sigmoid) => Ok(sigmoid(raw)),
             Some(Way::Affine) if model.normalise == "affine" => score.score.ok_or_else(|| nothing_said(model, score)),
@@ -243,7 +246,9 @@ fn ungradable(reason: String) -> Outcome {
 /// What a refused request means for its items: nothing about them.
 fn fault(error: &ModelError) -> Fault {
     let code = match error {
-        ModelError::Unknown(_) | ModelError::Unavailable(_) | ModelError::NotLoadable(_) => ErrorCode::GraderUnavailable,
+        ModelError::Unknown(_) | ModelError::Unavailable(_) | ModelError::NotLoadable(_) => {
+            ErrorCode::GraderUnavailable
+        }
         ModelError::ShuttingDown => ErrorCode::ShuttingDown,
         _ => ErrorCode::Internal,
     };

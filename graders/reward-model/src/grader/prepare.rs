@@ -38,15 +38,16 @@ impl Grader for RewardModelGrader {
 
     /// Holds the name and not the model: a task that is kept meets the model that stands behind the name when it grades.
     fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault = |error: TaskError| {
-            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
-        };
+        let at_fault =
+            |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
         let task = RewardTask::read(task).map_err(at_fault)?;
         Ok(Arc::new(PreparedReward { models: Arc::clone(&self.models), task }))
     }
 
     fn unavailable(&self) -> Option<String> {
         let ready = self.models.list().iter().any(|model| model.state == ModelState::Ready);
-        (!ready).then(|| "no reward model is loaded; name one under `[reward_models.load]`, or `assay models load` one".to_owned())
+        (!ready).then(|| {
+            "no reward model is loaded; name one under `[reward_models.load]`, or `assay models load` one".to_owned()
+        })
     }
 }

@@ -15,7 +15,8 @@ use tokio::sync::watch;
 
 use super::contract::RunError;
 use super::metrics;
-use super::queue::{Job, Queue};
+use super::queue::Queue;
+use super::ticket::Job;
 use crate::Sequence;
 
 /// Starts the thread. It ends when the queue is closed and empty; the receiver has then lost its sender.

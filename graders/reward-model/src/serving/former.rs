@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_is_longer_than_the_budget_goes_alone() {
-        let mut window = window(&[5_000, 10], WIDE);
+        let mut window = window(&[5_000, 10], Budget { tokens: 5_000, rows: 4 });
         assert_eq!(next(&mut window, WIDE), [0]);
         assert_eq!(next(&mut window, WIDE), [1]);
     }

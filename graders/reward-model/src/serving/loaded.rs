@@ -38,10 +38,9 @@ impl Loaded {
         self.batch_tokens.load(Ordering::Relaxed)
     }
 
-    /// Halves the budget, after a batch of `tokens` was too much. It stays so until the model is loaded anew: what did not fit
-    /// once is not tried again on requests.
+    /// Lowers the budget to half of a batch of `tokens` that was too much. It stays so until the model is loaded anew: what did
+    /// not fit once is not tried again on requests.
     pub(super) fn shrink(&self, tokens: usize) {
-        let half = (self.batch_tokens().min(tokens) / 2).max(LEAST_TOKENS);
-        self.batch_tokens.fetch_min(half, Ordering::Relaxed);
+        self.batch_tokens.fetch_min((tokens / 2).max(LEAST_TOKENS), Ordering::Relaxed);
     }
 }

@@ -19,6 +19,7 @@ mod queue;
 mod reading;
 mod registry;
 mod slot;
+mod ticket;
 
 #[cfg(test)]
 mod tests;

@@ -1,46 +1,25 @@
 //! The bounded queue before the device: who is admitted, whose time is over, what the next batch is.
 //!
-//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its sequences or with none, and
-//! a [`Ticket`] that is dropped takes what is left of it out again.
+//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its sequences or with none.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_core::reward_model::{ModelError, Readout};
+use assay_core::reward_model::ModelError;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
 use super::former::{Budget, Window};
 use super::lanes::{Lanes, Waiting};
 use super::loaded::Loaded;
 use super::metrics;
+use super::ticket::{Job, Ticket};
 use crate::Sequence;
 
 /// Longest time that a caller is told to stay away.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
-
-/// A place in a request, and what the model said there.
-type Answer = (usize, Result<Readout, ModelError>);
-
-/// A sequence on its way to the device.
-pub(super) struct Job {
-    pub(super) sequence: Sequence,
-    pub(super) model: Arc<Loaded>,
-    /// Its place among the sequences of its request.
-    place: usize,
-    answers: UnboundedSender<Answer>,
-    deadline: Option<Duration>,
-    admitted: Duration,
-}
-
-impl Job {
-    /// Answers. Nobody may be listening any more.
-    pub(super) fn answer(&self, answer: Result<Readout, ModelError>) {
-        let _ = self.answers.send((self.place, answer));
-    }
-}
 
 /// A request for the device.
 pub(super) struct Order {
@@ -173,7 +152,7 @@ impl Queue {
         drop(state);
         metrics::waiting(tokens);
         self.ready.notify_one();
-        Ok(Ticket { queue: Arc::clone(self), caller, number, answers: receiver, missing })
+        Ok(Ticket::new(Arc::clone(self), caller, number, receiver, missing))
     }
 
     /// The next batch, of one model; waits for one. What is late is answered and never run. `None` once the queue is closed and
@@ -229,7 +208,7 @@ impl Queue {
     }
 
     /// Takes what is left of a request out. Returns whether there was anything.
-    fn remove(&self, caller: &Arc<str>, number: u64) -> bool {
+    pub(super) fn remove(&self, caller: &Arc<str>, number: u64) -> bool {
         let mut state = self.lock();
         let mut removed: Vec<_> = state.lanes.remove(caller, number).into();
         removed.extend(state.window.take(|waiting| waiting.ticket == number));
@@ -282,58 +261,6 @@ impl Queue {
                 left(waiting);
                 waiting.what.answer(Err(ModelError::ShuttingDown));
             }
-        }
-    }
-}
-
-/// A request in the queue. Dropping it takes what has not run yet out.
-pub(super) struct Ticket {
-    queue: Arc<Queue>,
-    caller: Arc<str>,
-    number: u64,
-    answers: UnboundedReceiver<Answer>,
-    missing: usize,
-}
-
-impl Ticket {
-    /// Takes what has not run yet out. Returns whether there was anything.
-    pub(super) fn give_up(&self) -> bool {
-        self.queue.remove(&self.caller, self.number)
-    }
-
-    /// The next answer, in no order; `None` after the last.
-    ///
-    /// # Errors
-    /// The first sequence that failed.
-    pub(super) async fn next(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
-        if self.missing == 0 {
-            return Ok(None);
-        }
-        let answer = self.answers.recv().await;
-        self.took(answer)
-    }
-
-    /// As [`Ticket::next`], on a thread that may block.
-    pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
-        if self.missing == 0 {
-            return Ok(None);
-        }
-        let answer = self.answers.blocking_recv();
-        self.took(answer)
-    }
-
-    fn took(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
-        let lost = || ModelError::Device("the device dropped a sequence without an answer".to_owned());
-        let (place, readout) = answer.ok_or_else(lost)?;
-        self.missing -= 1;
-        Ok(Some((place, readout?)))
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        if self.missing > 0 {
-            self.give_up();
         }
     }
 }

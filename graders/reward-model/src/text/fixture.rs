@@ -56,7 +56,7 @@ impl Files {
         let single = json!([special("<s>", 0), sequence("A", 0), special("</s>", 0)]);
         let pair =
             json!([special("<s>", 0), sequence("A", 0), special("</s>", 0), sequence("B", 1), special("</s>", 1)]);
-        Self::new(&tokenizer(&template(single, pair, &["<s>", "</s>"])))
+        Self::new(&tokenizer(&template(&single, &pair, &["<s>", "</s>"])))
     }
 
     pub(super) fn new(tokenizer: &Value) -> Self {
@@ -154,7 +154,7 @@ pub(super) fn tokenizer(post_processor: &Value) -> Value {
     })
 }
 
-fn template(single: Value, pair: Value, tokens: &[&str]) -> Value {
+fn template(single: &Value, pair: &Value, tokens: &[&str]) -> Value {
     let tokens: serde_json::Map<_, _> = tokens
         .iter()
         .map(|token| ((*token).to_owned(), json!({"id": token, "ids": [id(token)], "tokens": [token]})))

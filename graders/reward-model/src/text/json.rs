@@ -7,6 +7,7 @@ use minijinja::{Error, ErrorKind, Value};
 const DEPTH: usize = 256;
 
 /// `value | tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`.
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands a filter its options so")]
 pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
     let indent = match options.get::<Option<Value>>("indent")?.filter(|value| !value.is_none()) {
         None => None,

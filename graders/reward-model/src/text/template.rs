@@ -18,7 +18,7 @@ const NAME: &str = "template";
 /// A compiled template.
 #[derive(Debug)]
 pub(super) struct Template {
-    environment: Environment<'static>,
+    environment: Box<Environment<'static>>,
 }
 
 /// What a name that is not there means.
@@ -65,7 +65,7 @@ impl Template {
         environment
             .add_template_owned(NAME, without_generation_tags(&source.replace("\r\n", "\n").replace('\r', "\n")))
             .map_err(|error| error.to_string())?;
-        Ok(Self { environment })
+        Ok(Self { environment: Box::new(environment) })
     }
 
     /// Renders it over `context`.

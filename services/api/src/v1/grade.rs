@@ -7,16 +7,14 @@ use std::sync::Arc;
 use assay_core::record::{RequestKey, SealedReply};
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, Keyed, Mode, Render};
-use assay_wire::request::{DecodeLimits, Decoded};
-use assay_wire::{GradeRequest, Problem, ProblemBody, Warning};
+use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use http::{HeaderMap, header};
 
 use crate::body::{self, ReadBody};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::{Api, batch, render};
 
 pub(crate) const NDJSON: &str = "application/x-ndjson";
@@ -27,9 +25,6 @@ pub(crate) const LOCAL_CALLER: &str = "local";
 
 /// Longest idempotency key.
 const MAX_KEY_BYTES: usize = 255;
-
-/// Bodies from this size on are read off the runtime, so that one large batch does not delay small ones.
-const LARGE_BODY: usize = 64 << 10;
 
 /// Grades a batch of rollouts and answers when all are done; with `Accept: application/x-ndjson`, streams a line a result
 /// in the order they finish. A failure of the service is never a reward of 0: such an item has no score at all.
@@ -63,7 +58,8 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
     let key = idempotency_key(&headers)?;
     let ReadBody { bytes, permit } = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
     let request = Hash::of_parts(&[&bytes, if streamed { NDJSON.as_bytes() } else { JSON.as_bytes() }]);
-    let decoded = decode(bytes, DecodeLimits { items: api.limits().batch_items }).await?;
+    let limits = DecodeLimits { items: api.limits().batch_items };
+    let decoded = body::decoded(bytes, move |bytes| assay_wire::decode(bytes, &limits)).await?;
     let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine())?;
     let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.map(|key| Keyed {
@@ -85,17 +81,6 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
     };
     drop(permit);
     Ok(response(sealed))
-}
-
-async fn decode(bytes: Bytes, limits: DecodeLimits) -> ApiResult<Decoded> {
-    if bytes.len() < LARGE_BODY {
-        return Ok(assay_wire::decode(&bytes, &limits)?);
-    }
-    let decoded = tokio::task::spawn_blocking(move || assay_wire::decode(&bytes, &limits)).await;
-    match decoded {
-        Ok(decoded) => Ok(decoded?),
-        Err(_) => Err(ApiError::new(ErrorCode::Internal, "reading the body failed; report it with the request")),
-    }
 }
 
 /// The bytes kept under an idempotency key: those that go out.

@@ -1,12 +1,13 @@
 //! Graders that misbehave in one way each, and a record in memory that can be told to fail.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::grader::{BoxFuture, Unprepared};
+use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
@@ -255,6 +256,27 @@ impl Reader for Memory {
             _ => None,
         });
         Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+        let collected: BTreeSet<Hash> = self
+            .events()
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Collected(pair) if pair.model == model => Some(pair.pair),
+                _ => None,
+            })
+            .collect();
+        let known = pairs.iter().copied().filter(|pair| collected.contains(pair)).collect();
+        Box::pin(std::future::ready(Ok(KnownPairs { known, total: collected.len() as u64 })))
+    }
+
+    fn pairs<'a>(&'a self, _: &'a str, _: u64, _: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+        Box::pin(std::future::ready(Ok(PairPage::default())))
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -46,6 +46,7 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
                 BodyKind::Messages => 1,
                 BodyKind::Task => 2,
                 BodyKind::Policy => 3,
+                BodyKind::Pair => 4,
             };
             values
                 .add(&body.hash.as_bytes()[..])

@@ -1,4 +1,4 @@
-//! Responsible for what happens to grades and channels beside grading: adjudications, draws and calibrations, each exactly once.
+//! Responsible for what happens beside grading: adjudications, draws, calibrations and collected pairs, each exactly once.
 
 use assay_core::GradeId;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
@@ -6,6 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::insert::Values;
+use super::pairs;
 use super::rows::id_bytes;
 use crate::database::DatabaseError;
 
@@ -28,6 +29,7 @@ pub(super) async fn insert(
             Event::Drawn(draw) => insert_draw(connection, draw).await?,
             // Of two calibrations the later one stands, however often it is written.
             Event::Calibrated(_) => true,
+            Event::Collected(pair) => pairs::insert(connection, pair).await?,
         };
         if new {
             counts.add_event(event);

@@ -20,6 +20,7 @@ mod contents;
 mod events;
 mod insert;
 mod kinds;
+mod pairs;
 mod prompts;
 mod query;
 mod rows;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
@@ -11,7 +12,7 @@ use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
-use super::{POSITION_BITS, channels, events, prompts, query};
+use super::{POSITION_BITS, channels, events, pairs, prompts, query};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
 use crate::spool::Position;
@@ -208,7 +209,7 @@ fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<
     Ok(())
 }
 
-fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
+pub(super) fn codec(table: &'static str, number: i64) -> Result<Codec, DatabaseError> {
     Codec::from_number(number).ok_or_else(|| DatabaseError::Row {
         table,
         column: "codec",
@@ -222,6 +223,7 @@ fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
         1 => Ok(BodyKind::Messages),
         2 => Ok(BodyKind::Task),
         3 => Ok(BodyKind::Policy),
+        4 => Ok(BodyKind::Pair),
         _ => Err(DatabaseError::Row {
             table: "bodies",
             column: "kind",
@@ -281,6 +283,23 @@ impl Snapshot for Open {
 
     fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>> {
         Box::pin(events::draws(&mut self.transaction, grades))
+    }
+
+    fn known_pairs<'a>(
+        &'a mut self,
+        model: &'a str,
+        wanted: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, DatabaseError>> {
+        Box::pin(pairs::known(&mut self.transaction, model, wanted))
+    }
+
+    fn pairs<'a>(
+        &'a mut self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, DatabaseError>> {
+        Box::pin(pairs::page(&mut self.transaction, model, after, limit))
     }
 
     fn visits<'a>(

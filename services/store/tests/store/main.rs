@@ -6,6 +6,7 @@ mod channels;
 mod claims;
 mod faults;
 mod model;
+mod pairs;
 mod reads;
 mod recovery;
 mod world;

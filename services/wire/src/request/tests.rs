@@ -1,4 +1,5 @@
 use super::*;
+use crate::reading::MAX_WARNINGS;
 
 const LIMITS: DecodeLimits = DecodeLimits { items: 3 };
 

@@ -9,7 +9,8 @@ use futures::FutureExt;
 
 use super::super::former::Budget;
 use super::super::loaded::{Counts, Loaded};
-use super::super::queue::{Order, Queue, Ticket};
+use super::super::queue::{Order, Queue};
+use super::super::ticket::Ticket;
 use super::fake::{Fake, HandClock, World};
 use crate::Sequence;
 

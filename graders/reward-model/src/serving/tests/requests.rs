@@ -45,7 +45,7 @@ async fn scores_stand_where_their_inputs_stood() {
     let (_, models) = one_model(ServingOptions { batch_tokens: 64, readers: 3, ..ServingOptions::default() }).await;
     let mut inputs: Vec<_> = (1..200u32).map(|mark| ids(mark, 1 + (mark as usize * 37) % 50)).collect();
     inputs[100] = ids(1, 5_000);
-    inputs[150] = ModelInput::Rollout { prompt: None, completion: Completion::from("x"), reference: None };
+    inputs[150] = ModelInput::Rollout { prompt: None, completion: Completion::Text(Arc::from("x")), reference: None };
     let reply = models.score(request("a", inputs.clone())).await.unwrap();
     assert_eq!(reply.model.version, "v1");
     assert_eq!(reply.scores.len(), inputs.len());

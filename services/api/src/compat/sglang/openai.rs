@@ -1,0 +1,218 @@
+//! `POST /compat/sglang/v1/classify`, `/v1/embeddings` and `/v1/score`. verl's reward loop asks for embeddings and reads
+//! `data[-1]["embedding"][-1]`.
+
+use assay_core::reward_model::{ModelInput, Readout, Truncate};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{retry_after, told};
+use crate::Api;
+use crate::compat::reward::{Activation, Answer, Inputs, Trouble, ask, label, largest, read, stamp, values};
+
+/// A refusal in the peer's words.
+pub(crate) struct Refused(Trouble);
+
+impl From<Trouble> for Refused {
+    fn from(trouble: Trouble) -> Self {
+        Self(trouble)
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody {
+    object: &'static str,
+    message: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    param: Option<String>,
+    code: u16,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let (status, message, after) = told(self.0);
+        let kind = match status.as_u16() {
+            400 => "BadRequestError",
+            404 => "NotFoundError",
+            503 => "ServiceUnavailableError",
+            _ => "InternalServerError",
+        };
+        let body = ErrorBody { object: "error", message, kind, param: None, code: status.as_u16() };
+        retry_after((status, Json(body)).into_response(), after)
+    }
+}
+
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: u64,
+    total_tokens: u64,
+    completion_tokens: u64,
+    prompt_tokens_details: Option<Value>,
+}
+
+impl Usage {
+    fn of(answer: &Answer) -> Self {
+        let tokens = answer.tokens();
+        Self { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: None }
+    }
+}
+
+/// The request. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+struct InputsRequest {
+    input: Inputs,
+}
+
+#[derive(Serialize)]
+struct ClassifyReply {
+    id: String,
+    object: &'static str,
+    created: u64,
+    model: String,
+    data: Vec<Classified>,
+    usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Classified {
+    index: usize,
+    label: String,
+    probs: Vec<f32>,
+    num_classes: usize,
+}
+
+/// Probabilities of classes, or the raw number of a reward model, in SGLang's format.
+#[utoipa::path(post, path = "/compat/sglang/v1/classify", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "model": "default", "input": ["a text that the chat template made"],
+    })),
+    responses(
+        (status = 200, description = "Numbers an input: `data[].probs`", body = Value),
+        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
+        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+    ))]
+pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let InputsRequest { input } = read(&api, &headers, body).await?;
+    let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+    let data = answer.scores.iter().enumerate().map(|(index, score)| {
+        let probs = values(&answer.model, score, Activation::Default);
+        Classified { index, label: label(&answer.model, largest(&probs)), num_classes: probs.len(), probs }
+    });
+    let (data, usage, model) = (data.collect(), Usage::of(&answer), answer.model.name.clone());
+    let (id, created) = stamp(&api, "classify");
+    Ok(answer.reply(Json(ClassifyReply { id, object: "list", created, model, data, usage })))
+}
+
+#[derive(Serialize)]
+struct EmbeddingsReply {
+    data: Vec<Embedded>,
+    model: String,
+    object: &'static str,
+    usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Embedded {
+    embedding: Vec<f32>,
+    index: usize,
+    object: &'static str,
+}
+
+/// Embeddings, or what stands in their place for a reward model: its raw numbers. In SGLang's format.
+#[utoipa::path(post, path = "/compat/sglang/v1/embeddings", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "model": "default", "input": "a text that the chat template made",
+    })),
+    responses(
+        (status = 200, description = "Numbers an input: `data[].embedding`", body = Value),
+        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
+        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+    ))]
+pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let InputsRequest { input } = read(&api, &headers, body).await?;
+    let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
+    let data = answer.scores.iter().enumerate().map(|(index, score)| Embedded {
+        embedding: values(&answer.model, score, Activation::Off),
+        index,
+        object: "embedding",
+    });
+    let (data, usage, model) = (data.collect(), Usage::of(&answer), answer.model.name.clone());
+    Ok(answer.reply(Json(EmbeddingsReply { data, model, object: "list", usage })))
+}
+
+/// The request. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+struct ScoreRequest {
+    query: String,
+    items: Items,
+    #[serde(default)]
+    label_token_ids: Option<Vec<u32>>,
+    #[serde(default)]
+    apply_softmax: bool,
+    #[serde(default)]
+    item_first: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "it is a string or a list of strings")]
+enum Items {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Serialize)]
+struct ScoreReply {
+    scores: Vec<Vec<f32>>,
+    model: String,
+    usage: Usage,
+    object: &'static str,
+}
+
+/// Probabilities of a verifier's label tokens among themselves, in SGLang's format. The model knows its labels: `label_token_ids` are as
+/// many, in the same order.
+#[utoipa::path(post, path = "/compat/sglang/v1/score", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "query": "Question and answer, and then the judgement: ", "items": ["A", "B"],
+        "label_token_ids": [9454, 2753], "apply_softmax": true,
+    })),
+    responses(
+        (status = 200, description = "A probability a label, for each item: `scores`", body = Value),
+        (status = 400, description = "A field is wrong, or the model has no label tokens", body = Value),
+        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+    ))]
+pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let request: ScoreRequest = read(&api, &headers, body).await?;
+    if !request.apply_softmax {
+        let message = "`apply_softmax` is true: probabilities are those of the labels among themselves";
+        return Err(Trouble::Input(message.to_owned()).into());
+    }
+    let items = match request.items {
+        Items::One(item) => vec![item],
+        Items::Several(items) => items,
+    };
+    let inputs = items.into_iter().map(|item| {
+        let text = if request.item_first { item + &request.query } else { request.query.clone() + &item };
+        ModelInput::Text(text.into())
+    });
+    let answer = ask(&api, None, inputs.collect(), Truncate::Refuse).await?;
+    let labels = answer.model.labels.len();
+    if let Some(ids) = request.label_token_ids.filter(|ids| ids.len() != labels) {
+        let message = format!("the model has {labels} labels, and `label_token_ids` names {}", ids.len());
+        return Err(Trouble::Input(message).into());
+    }
+    let scores = answer.scores.iter().map(|score| match &score.readout {
+        Readout::Labels(values) => Ok(values.clone()),
+        _ => {
+            let message = format!("the model `{}` has no label tokens; ask `/v1/classify`", answer.model.name);
+            Err(Trouble::Input(message))
+        }
+    });
+    let scores = scores.collect::<Result<Vec<_>, _>>()?;
+    let (usage, model) = (Usage::of(&answer), answer.model.name.clone());
+    Ok(answer.reply(Json(ScoreReply { scores, model, usage, object: "scoring" })))
+}

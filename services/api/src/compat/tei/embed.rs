@@ -1,0 +1,74 @@
+//! `POST /compat/tei/embed`: texts as vectors.
+
+use assay_core::reward_model::{ModelInput, Readout};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Direction, Refused, truncation};
+use crate::Api;
+use crate::compat::reward::{Trouble, ask, read};
+
+/// The request. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+struct EmbedRequest {
+    inputs: Texts,
+    #[serde(default)]
+    truncate: Option<bool>,
+    #[serde(default)]
+    truncation_direction: Direction,
+    #[serde(default = "yes")]
+    normalize: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "it is a string or a list of strings")]
+enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Embeds texts, in the format of text-embeddings-inference.
+#[utoipa::path(post, path = "/compat/tei/embed", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({ "inputs": ["one text", "another"] })),
+    responses(
+        (status = 200, description = "A vector an input", body = Value),
+        (status = 400, description = "There is no input", body = Value),
+        (status = 422, description = "A field is wrong, or an input is too long", body = Value),
+        (status = 424, description = "The model gives no embeddings", body = Value),
+        (status = 429, description = "Too much waits", body = Value),
+        (status = 503, description = "No model is ready", body = Value),
+    ))]
+pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let request: EmbedRequest = read(&api, &headers, body).await?;
+    let truncate = truncation(request.truncate, request.truncation_direction);
+    let texts = match request.inputs {
+        Texts::One(text) => vec![text],
+        Texts::Several(texts) => texts,
+    };
+    let inputs = texts.into_iter().map(|text| ModelInput::Text(text.into())).collect();
+    let answer = ask(&api, None, inputs, truncate).await?;
+    let vectors = answer.scores.iter().map(|score| match &score.readout {
+        Readout::Embedding(vector) if request.normalize => Ok(normalised(vector)),
+        Readout::Embedding(vector) => Ok(vector.clone()),
+        _ => Err(Trouble::Failed(format!("the model `{}` gives no embeddings", answer.model.name))),
+    });
+    let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
+    Ok(answer.reply(Json(vectors)))
+}
+
+/// The vector of length 1 in the same direction; one of length 0 stays.
+#[expect(clippy::cast_possible_truncation, reason = "parts as precise as they were")]
+fn normalised(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|part| f64::from(*part) * f64::from(*part)).sum::<f64>().sqrt();
+    let scale = if length > 0.0 { 1.0 / length } else { 1.0 };
+    vector.iter().map(|part| (f64::from(*part) * scale) as f32).collect()
+}

@@ -1,0 +1,104 @@
+//! `GET /compat/tei/info` and `/health`: what is served, and whether it answers.
+
+use std::collections::BTreeMap;
+
+use assay_core::reward_model::ModelInfo;
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Refused;
+use crate::Api;
+use crate::compat::reward::{Answer, Trouble, label};
+use crate::error::ApiError;
+
+#[derive(Serialize)]
+struct Info {
+    model_id: String,
+    model_sha: String,
+    model_dtype: &'static str,
+    model_type: ModelType,
+    max_concurrent_requests: usize,
+    max_input_length: usize,
+    max_batch_tokens: usize,
+    max_batch_requests: Option<usize>,
+    max_client_batch_size: usize,
+    auto_truncate: bool,
+    tokenization_workers: usize,
+    version: &'static str,
+    sha: Option<&'static str>,
+    docker_label: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum ModelType {
+    Classifier(Classes),
+    Embedding { pooling: String },
+    Reranker(Classes),
+}
+
+#[derive(Serialize)]
+struct Classes {
+    id2label: BTreeMap<usize, String>,
+    label2id: BTreeMap<String, usize>,
+}
+
+impl ModelType {
+    fn of(model: &ModelInfo) -> Self {
+        let classes = || {
+            let id2label: BTreeMap<_, _> = (0..model.labels.len().max(1)).map(|at| (at, label(model, at))).collect();
+            let label2id = id2label.iter().map(|(at, label)| (label.clone(), *at)).collect();
+            Classes { id2label, label2id }
+        };
+        match model.head {
+            "embedding" => Self::Embedding { pooling: model.pooling.clone() },
+            "classes" | "labels" => Self::Classifier(classes()),
+            _ => Self::Reranker(classes()),
+        }
+    }
+}
+
+/// What is served, in the format of text-embeddings-inference.
+#[utoipa::path(get, path = "/compat/tei/info", tag = "compatibility", responses(
+    (status = 200, description = "The model", body = Value),
+    (status = 503, description = "No model is ready", body = Value),
+))]
+pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
+    let model = api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;
+    let most = api.limits().batch_items;
+    let info = Info {
+        model_id: model.source.clone(),
+        model_sha: model.version.clone(),
+        model_dtype: match model.dtype {
+            "f32" => "float32",
+            "f16" => "float16",
+            "bf16" => "bfloat16",
+            other => other,
+        },
+        model_type: ModelType::of(&model),
+        max_concurrent_requests: most,
+        max_input_length: model.max_tokens,
+        max_batch_tokens: model.max_tokens,
+        max_batch_requests: None,
+        max_client_batch_size: most,
+        auto_truncate: false,
+        tokenization_workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        version: env!("CARGO_PKG_VERSION"),
+        sha: None,
+        docker_label: None,
+    };
+    Ok(Answer { model, scores: Vec::new() }.reply(Json(info)))
+}
+
+/// Whether the model answers, as text-embeddings-inference says it.
+#[utoipa::path(get, path = "/compat/tei/health", tag = "compatibility", responses(
+    (status = 200, description = "It does"),
+    (status = 503, description = "It does not, and why", body = Value),
+))]
+pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
+    api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! `POST /compat/tei/predict`: classes of texts and pairs, best first.
+
+use assay_core::reward_model::{ModelInfo, ModelInput, ModelScore, Readout};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Direction, Refused, truncation};
+use crate::Api;
+use crate::compat::reward::{Activation, Trouble, ask, label, read, values};
+
+/// The request. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+struct PredictRequest {
+    inputs: PredictInputs,
+    #[serde(default)]
+    truncate: Option<bool>,
+    #[serde(default)]
+    truncation_direction: Direction,
+    #[serde(default)]
+    raw_scores: bool,
+}
+
+/// A list of strings is one input, a pair; a batch is a list of lists.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "it is a string, a pair of strings, or a batch of lists of one or two strings")]
+enum PredictInputs {
+    One(String),
+    Pair(Vec<String>),
+    Batch(Vec<Vec<String>>),
+}
+
+#[derive(Serialize)]
+struct Prediction {
+    score: f32,
+    label: String,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Predictions {
+    One(Vec<Prediction>),
+    Batch(Vec<Vec<Prediction>>),
+}
+
+/// Predicts classes, in the format of text-embeddings-inference.
+#[utoipa::path(post, path = "/compat/tei/predict", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "inputs": [["one text"], ["a question", "a passage"]], "raw_scores": true,
+    })),
+    responses(
+        (status = 200, description = "Classes with scores, best first, for the input or for each of a batch", body = Value),
+        (status = 400, description = "There is no input", body = Value),
+        (status = 422, description = "A field is wrong, or an input is too long", body = Value),
+        (status = 424, description = "The model failed", body = Value),
+        (status = 429, description = "Too much waits", body = Value),
+        (status = 503, description = "No model is ready", body = Value),
+    ))]
+pub(crate) async fn predict(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
+    let request: PredictRequest = read(&api, &headers, body).await?;
+    let truncate = truncation(request.truncate, request.truncation_direction);
+    let (inputs, is_batch) = match request.inputs {
+        PredictInputs::One(text) => (vec![ModelInput::Text(text.into())], false),
+        PredictInputs::Pair(texts) => (vec![input(texts)?], false),
+        PredictInputs::Batch(lists) => (lists.into_iter().map(input).collect::<Result<_, _>>()?, true),
+    };
+    let answer = ask(&api, None, inputs, truncate).await?;
+    let each = answer.scores.iter().map(|score| predictions(&answer.model, score, request.raw_scores));
+    let mut each = each.collect::<Result<Vec<_>, _>>()?;
+    let body = match each.pop() {
+        Some(one) if !is_batch => Predictions::One(one),
+        last => {
+            each.extend(last);
+            Predictions::Batch(each)
+        }
+    };
+    Ok(answer.reply(Json(body)))
+}
+
+fn input(texts: Vec<String>) -> Result<ModelInput, Trouble> {
+    let count = texts.len();
+    let mut texts = texts.into_iter();
+    match (texts.next(), texts.next(), texts.next()) {
+        (Some(text), None, None) => Ok(ModelInput::Text(text.into())),
+        (Some(first), Some(second), None) => Ok(ModelInput::Pair(first.into(), second.into())),
+        (None, ..) => Err(Trouble::Empty("`inputs` has an input without a text".to_owned())),
+        _ => Err(Trouble::Input(format!(
+            "an input is one string or a pair, not {count}; a batch is a list of lists, as `[[\"one\"], [\"another\"]]`"
+        ))),
+    }
+}
+
+fn predictions(model: &ModelInfo, score: &ModelScore, raw_scores: bool) -> Result<Vec<Prediction>, Trouble> {
+    let activation = if raw_scores { Activation::Off } else { Activation::On };
+    let values = match &score.readout {
+        Readout::Embedding(_) => return Err(Trouble::Failed(format!("the model `{}` is not a classifier", model.name))),
+        // One prediction an input: the number that stands for all steps.
+        Readout::Steps(_) => score.raw.into_iter().collect(),
+        _ => values(model, score, activation),
+    };
+    let scored = values.into_iter().enumerate();
+    let mut predictions: Vec<_> =
+        scored.map(|(at, score)| Prediction { score, label: label(model, at) }).collect();
+    predictions.sort_by(|one, other| other.score.total_cmp(&one.score));
+    Ok(predictions)
+}

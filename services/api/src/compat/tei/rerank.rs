@@ -1,0 +1,63 @@
+//! `POST /compat/tei/rerank`: texts by how well they answer a query.
+
+use assay_core::reward_model::ModelInput;
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Direction, Refused, truncation};
+use crate::Api;
+use crate::compat::reward::{ask, read};
+
+/// The request. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+struct RerankRequest {
+    query: String,
+    texts: Vec<String>,
+    #[serde(default)]
+    truncate: Option<bool>,
+    #[serde(default)]
+    truncation_direction: Direction,
+    #[serde(default)]
+    raw_scores: bool,
+    #[serde(default)]
+    return_text: bool,
+}
+
+#[derive(Serialize)]
+struct Rank {
+    index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    score: f32,
+}
+
+/// Ranks texts, in the format of text-embeddings-inference.
+#[utoipa::path(post, path = "/compat/tei/rerank", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "query": "What is 1/6 + 1/6?", "texts": ["It is 1/3.", "It is 2/12."], "raw_scores": true,
+    })),
+    responses(
+        (status = 200, description = "Ranks, best first", body = Value),
+        (status = 400, description = "There is no text", body = Value),
+        (status = 422, description = "A field is wrong, or a text is too long", body = Value),
+        (status = 429, description = "Too much waits", body = Value),
+        (status = 503, description = "No model is ready", body = Value),
+    ))]
+pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let request: RerankRequest = read(&api, &headers, body).await?;
+    let truncate = truncation(request.truncate, request.truncation_direction);
+    let query: std::sync::Arc<str> = request.query.into();
+    let pairs = request.texts.iter().map(|text| ModelInput::Pair(query.clone(), text.as_str().into()));
+    let answer = ask(&api, None, pairs.collect(), truncate).await?;
+    let scores = answer.numbers(!request.raw_scores)?;
+    let texts = request.texts.into_iter().map(|text| request.return_text.then_some(text));
+    let ranks = scores.into_iter().zip(texts).enumerate().map(|(index, (score, text))| Rank { index, text, score });
+    let mut ranks: Vec<_> = ranks.collect();
+    ranks.sort_by(|one, other| other.score.total_cmp(&one.score));
+    Ok(answer.reply(Json(ranks)))
+}

@@ -1,0 +1,160 @@
+//! `/compat/vllm`: the routes of vLLM's pooling server, for its clients.
+//!
+//! The one number of a reward model goes out as it is unless the request says `use_activation: true`. The peer puts it through a sigmoid by
+//! default, and a client that opts out by the field's older name, `activation`, goes unheard there: both are read here. Several classes go
+//! through a softmax by default, as there. What this cannot do is refused, never left unread, where it would change a number.
+
+pub(crate) mod classify;
+pub(crate) mod models;
+pub(crate) mod pooling;
+pub(crate) mod rerank;
+pub(crate) mod score;
+
+use assay_core::reward_model::Truncate;
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::reward::{Activation, Answer, Trouble, resolve};
+use crate::Api;
+
+/// What every request of the peer may say. Other fields are ignored, as the peer does.
+#[derive(Deserialize)]
+pub(super) struct Basics {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    use_activation: Option<bool>,
+    /// The field's name before vLLM 0.11.2; verl sends it.
+    #[serde(default)]
+    activation: Option<bool>,
+    /// Removed there, and refused there.
+    #[serde(default)]
+    normalize: Option<Value>,
+    #[serde(default)]
+    truncate_prompt_tokens: Option<i64>,
+    #[serde(default)]
+    truncation_side: Option<Side>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Side {
+    Left,
+    Right,
+}
+
+/// The same, checked.
+pub(super) struct Wishes {
+    /// Name of the model here.
+    model: Option<String>,
+    activation: Activation,
+    truncate: Truncate,
+}
+
+impl Basics {
+    fn check(self, api: &Api) -> Result<Wishes, Trouble> {
+        if self.normalize.is_some() {
+            return Err(Trouble::Input("Parameter `normalize` was removed; use `use_activation` instead.".to_owned()));
+        }
+        let truncate = match (self.truncate_prompt_tokens, self.truncation_side) {
+            (None, _) => Truncate::Refuse,
+            // The peer's own default cuts the first tokens off, which keeps the answer's end.
+            (Some(-1), None | Some(Side::Left)) => Truncate::Left,
+            (Some(-1), Some(Side::Right)) => Truncate::Right,
+            (Some(_), _) => {
+                let message = "`truncate_prompt_tokens` is -1, which cuts to what the model reads, or left out";
+                return Err(Trouble::Input(message.to_owned()));
+            }
+        };
+        Ok(Wishes {
+            model: resolve(api, self.model)?,
+            activation: Activation::asked(self.use_activation.or(self.activation)),
+            truncate,
+        })
+    }
+}
+
+/// Tokens of a request, as the peer counts them.
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: u64,
+    total_tokens: u64,
+    completion_tokens: u64,
+    prompt_tokens_details: Option<Value>,
+}
+
+impl Usage {
+    fn of(answer: &Answer) -> Self {
+        let tokens = answer.tokens();
+        Self { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: None }
+    }
+}
+
+/// A list of results, as most of the peer's replies are.
+#[derive(Serialize)]
+struct List<T> {
+    id: String,
+    object: &'static str,
+    created: u64,
+    model: String,
+    data: Vec<T>,
+    usage: Usage,
+}
+
+impl<T: Serialize> List<T> {
+    fn reply(answer: &Answer, (id, created): (String, u64), data: Vec<T>) -> Response {
+        let model = answer.model.name.clone();
+        answer.reply(Json(Self { id, object: "list", created, model, data, usage: Usage::of(answer) }))
+    }
+}
+
+/// A refusal in the peer's words.
+pub(crate) struct Refused(Trouble);
+
+impl From<Trouble> for Refused {
+    fn from(trouble: Trouble) -> Self {
+        Self(trouble)
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody {
+    error: ErrorInfo,
+}
+
+#[derive(Serialize)]
+struct ErrorInfo {
+    message: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    param: Option<String>,
+    code: u16,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        // Clients give up for good at a 4xx and come back after a 5xx, so what is only busy is a 503.
+        let (status, kind, message, after) = match self.0 {
+            Trouble::Input(message) | Trouble::Empty(message) => {
+                (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
+            }
+            Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
+            Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, None),
+            Trouble::Busy(message, after) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
+            }
+            Trouble::Failed(message) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None)
+            }
+        };
+        let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
+        let mut response = (status, Json(ErrorBody { error })).into_response();
+        if let Some(seconds) = after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

@@ -1,0 +1,103 @@
+//! `POST /compat/vllm/rerank`, `/v1/rerank` and `/v2/rerank`: documents by how well they answer a query.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::score::{Texts, compare};
+use super::{Basics, Refused};
+use crate::Api;
+use crate::compat::reward::{read, stamp};
+
+#[derive(Deserialize)]
+struct RerankRequest {
+    #[serde(flatten)]
+    basics: Basics,
+    query: String,
+    documents: Texts,
+    /// 0 for all.
+    #[serde(default)]
+    top_n: usize,
+}
+
+#[derive(Serialize)]
+struct Reranked {
+    id: String,
+    model: String,
+    usage: Usage,
+    results: Vec<Ranked>,
+}
+
+#[derive(Serialize)]
+struct Usage {
+    prompt_tokens: u64,
+    total_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct Ranked {
+    index: usize,
+    document: Document,
+    relevance_score: f32,
+}
+
+#[derive(Serialize)]
+struct Document {
+    text: Arc<str>,
+    multi_modal: Option<Value>,
+}
+
+/// Documents by relevance, in vLLM's format, which is that of Jina and Cohere.
+#[utoipa::path(post, path = "/compat/vllm/rerank", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json", example = json!({
+        "model": "reranker", "query": "What is 1/6 + 1/6?", "documents": ["It is 1/3.", "It is 2/12."], "top_n": 1,
+    })),
+    responses(
+        (status = 200, description = "Documents, best first", body = Value),
+        (status = 400, description = "A field is wrong, or a document is too long", body = Value),
+        (status = 404, description = "No model has this name", body = Value),
+        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+    ))]
+pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    let RerankRequest { basics, query, documents, top_n } = read(&api, &headers, body).await?;
+    let query: Arc<str> = query.into();
+    let documents: Vec<Arc<str>> = documents.into_list().into_iter().map(Arc::from).collect();
+    let pairs = documents.iter().map(|document| (query.clone(), document.clone())).collect();
+    let (answer, numbers) = compare(&api, basics.check(&api)?, pairs).await?;
+    let ranked = numbers.into_iter().zip(documents).enumerate().map(|(index, (relevance_score, text))| Ranked {
+        index,
+        document: Document { text, multi_modal: None },
+        relevance_score,
+    });
+    let mut results: Vec<_> = ranked.collect();
+    results.sort_by(|one, other| other.relevance_score.total_cmp(&one.relevance_score));
+    if top_n > 0 {
+        results.truncate(top_n);
+    }
+    let (id, _) = stamp(&api, "rerank");
+    let tokens = answer.tokens();
+    let usage = Usage { prompt_tokens: tokens, total_tokens: tokens };
+    Ok(answer.reply(Json(Reranked { id, model: answer.model.name.clone(), usage, results })))
+}
+
+/// The same under the peer's second path.
+#[utoipa::path(post, path = "/compat/vllm/v1/rerank", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json"),
+    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Value)))]
+pub(crate) async fn v1_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    rerank(state, headers, body).await
+}
+
+/// The same under the peer's third path.
+#[utoipa::path(post, path = "/compat/vllm/v2/rerank", tag = "compatibility",
+    request_body(content = Value, content_type = "application/json"),
+    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Value)))]
+pub(crate) async fn v2_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+    rerank(state, headers, body).await
+}

@@ -1,0 +1,23 @@
+//! `/v1/reward-models`: how good is it, to a model?
+
+pub(crate) mod list;
+pub(crate) mod load;
+pub(crate) mod pairs;
+pub(crate) mod score;
+
+use assay_core::ErrorCode;
+use assay_wire::reward_models::bad_model_name;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+
+use crate::error::{ApiError, ApiResult};
+
+/// The name of a model, from the path.
+fn path_name(path: Result<Path<String>, PathRejection>) -> ApiResult<String> {
+    let Path(name) =
+        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    match bad_model_name(&name) {
+        None => Ok(name),
+        Some(message) => Err(ApiError::new(ErrorCode::InvalidParameter, message)),
+    }
+}

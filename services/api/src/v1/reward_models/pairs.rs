@@ -1,0 +1,105 @@
+//! `/v1/reward-models/{name}/pairs`: what a reward model learns from while a policy trains.
+
+use assay_core::ErrorCode;
+use assay_engine::{Collected, NewPair};
+use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
+use assay_wire::{Problem, ProblemBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use http::HeaderMap;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::list::unknown;
+use super::path_name;
+use crate::error::{ApiError, ApiResult};
+use crate::v1::grade::LOCAL_CALLER;
+use crate::{Api, body};
+
+/// Pairs of a page unless the request says otherwise, and at most.
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_LIMIT: u32 = 1_000;
+
+/// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to the same prompt. The answer comes
+/// when they survive a crash. The same pair is kept once, however often it is sent.
+#[utoipa::path(post, path = "/v1/reward-models/{name}/pairs", tag = "reward models", request_body = PairsRequest,
+    params(("name" = String, Path, description = "Name of the model")),
+    responses(
+        (status = 200, description = "How many were new", body = CollectedBody),
+        (status = 400, description = "The body is no JSON", body = ProblemBody),
+        (status = 404, description = "No reward model has this name", body = ProblemBody),
+        (status = 413, description = "Too many bytes or pairs", body = ProblemBody),
+        (status = 422, description = "A field is wrong; the pointer says which", body = ProblemBody),
+        (status = 503, description = "The record cannot be read or written", body = ProblemBody),
+    ))]
+pub(crate) async fn collect(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<CollectedBody>> {
+    let name = path_name(path)?;
+    // A slip in the name would collect pairs that no trainer asks for.
+    if api.models().list().iter().all(|status| status.name != name) {
+        return Err(unknown(&name).into());
+    }
+    let PairsRequest { pairs } = body::json(&api, &headers, body).await?;
+    let most = api.limits().batch_items;
+    if pairs.is_empty() {
+        return Err(Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one").into());
+    }
+    if pairs.len() > most {
+        let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());
+        return Err(Problem::at(ErrorCode::TooManyItems, "/pairs".to_owned(), message).into());
+    }
+    let checked = pairs.into_iter().enumerate().map(|(at, pair)| {
+        let (pair, source) = pair.check().map_err(|(field, message)| {
+            Problem::at(ErrorCode::InvalidField, format!("/pairs/{at}/{field}"), message)
+        })?;
+        // An object that came from JSON goes back into it.
+        Ok(NewPair { pair, source_json: source.and_then(|source| serde_json::to_string(&source).ok()) })
+    });
+    let pairs = checked.collect::<Result<Vec<_>, Problem>>()?;
+    let _admitted = api.engine().admission().admit(pairs.len())?;
+    let Collected { added, known, total } = api.engine().collect_pairs(&name, pairs, LOCAL_CALLER).await?;
+    Ok(Json(CollectedBody { added, known, total }))
+}
+
+/// Where a page starts.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// Only pairs after this one: `next` of the page before; from the first without it.
+    after: Option<u64>,
+    /// Pairs of the page, 1 to 1,000; 100 unless given. A page of long pairs ends earlier.
+    limit: Option<u32>,
+}
+
+/// Pairs of a reward model in the order of arrival, one page at a time. `next` stays good: asked again later, it gives what came since.
+/// Pairs of a model that is gone can still be read.
+#[utoipa::path(get, path = "/v1/reward-models/{name}/pairs", tag = "reward models",
+    params(("name" = String, Path, description = "Name of the model"), PageQuery),
+    responses(
+        (status = 200, description = "A page of pairs", body = PairsBody),
+        (status = 400, description = "A parameter is wrong", body = ProblemBody),
+        (status = 503, description = "The record cannot be read", body = ProblemBody),
+    ))]
+pub(crate) async fn page(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> ApiResult<Json<PairsBody>> {
+    let name = path_name(path)?;
+    let Query(PageQuery { after, limit }) =
+        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let limit = limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
+        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
+    }
+    let after = after.unwrap_or(0);
+    Ok(Json(PairsBody::new(api.engine().pairs(&name, after, limit).await?, after)))
+}

@@ -1,0 +1,57 @@
+//! `POST /v1/reward-models/{name}/score`: inputs in, raw numbers and scores out.
+
+use assay_core::reward_model::ModelRequest;
+use assay_wire::scoring::{DecodedScore, ScoreReply, ScoreRequest, decode_score};
+use assay_wire::{DecodeLimits, ProblemBody};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use http::HeaderMap;
+
+use super::path_name;
+use crate::body::{self, ReadBody};
+use crate::error::ApiResult;
+use crate::v1::grade::LOCAL_CALLER;
+use crate::Api;
+
+/// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never squeezed; `score` is what the model's
+/// declared normalisation makes of it. An input that the model cannot read has an `error` instead, and costs no other.
+#[utoipa::path(post, path = "/v1/reward-models/{name}/score", tag = "reward models",
+    params(("name" = String, Path, description = "Name of the model")),
+    request_body(content = ScoreRequest, content_type = "application/json", example = json!({
+        "items": [
+            { "id": "a", "prompt": "What is 1/6 + 1/6?", "completion": "It is 1/3." },
+            { "id": "b", "prompt": "What is 1/6 + 1/6?", "completion": "It is 2/12." },
+        ],
+    })),
+    responses(
+        (status = 200, description = "One result an input, in order", body = ScoreReply),
+        (status = 400, description = "The body is not JSON", body = ProblemBody),
+        (status = 404, description = "No reward model has this name", body = ProblemBody),
+        (status = 409, description = "The model has another version than the expected one", body = ProblemBody),
+        (status = 413, description = "Too many bytes, items or tokens", body = ProblemBody),
+        (status = 422, description = "A field is wrong; the pointer says which", body = ProblemBody),
+        (status = 429, description = "Too many tokens are waiting; `Retry-After` says for how long", body = ProblemBody),
+        (status = 503, description = "The model is not ready, or the node is shutting down", body = ProblemBody),
+        (status = 504, description = "The turn did not come within `timeout_ms`", body = ProblemBody),
+    ))]
+pub(crate) async fn score(
+    State(api): State<Api>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<ScoreReply>> {
+    let name = path_name(path)?;
+    let ReadBody { bytes, permit: _permit } =
+        body::read(&headers, body, api.engine().admission(), api.limits()).await?;
+    let limits = DecodeLimits { items: api.limits().batch_items };
+    let decoded = body::decoded(bytes, move |bytes| decode_score(bytes, &limits)).await?;
+    let DecodedScore { inputs, truncate, expected_version, patience, warnings } = decoded;
+    let _admitted = api.engine().admission().admit(inputs.len())?;
+    let (ids, inputs) = inputs.into_iter().map(|decoded| (decoded.id, decoded.input)).unzip();
+    let caller = LOCAL_CALLER.into();
+    let request = ModelRequest { model: Some(name), caller, inputs, truncate, expected_version, patience };
+    let reply = api.models().score(request).await?;
+    Ok(Json(ScoreReply::new(reply, ids, warnings)))
+}

@@ -1,0 +1,137 @@
+//! Responsible for pairs that reward models learn from: each once a model, numbered in the order of arrival.
+
+use assay_core::Hash;
+use assay_core::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
+use assay_core::record::BodyKind;
+use sqlx::Row;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::QueryBuilder;
+
+use super::insert::Values;
+use super::rows::count;
+use super::snapshot::codec;
+use crate::database::DatabaseError;
+use crate::packs::{PackedBody, Squeezed, body_of, unsqueeze};
+
+const INSERT: &str = "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";
+
+/// Bytes of pairs after which a page ends: bounds what one reply holds.
+const PAGE_BYTES: usize = 32 << 20;
+
+/// Writes a pair unless the model has it; answers whether it was new.
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    collected: &CollectedPair,
+) -> Result<bool, DatabaseError> {
+    let mut values = Values::with_room(5);
+    values
+        .add(collected.model.as_str())
+        .add(&collected.pair.as_bytes()[..])
+        .add_text(collected.source_json.as_deref())
+        .add(collected.caller.as_str())
+        .add(collected.time_us);
+    let done = sqlx::query_with(INSERT, values.finish()?).execute(connection).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Which of `pairs` the model has, and how many it has in all.
+pub(super) async fn known(
+    connection: &mut SqliteConnection,
+    model: &str,
+    pairs: &[Hash],
+) -> Result<KnownPairs, DatabaseError> {
+    let total: i64 = sqlx::query_scalar("select count(*) from pairs where model = ?")
+        .bind(model)
+        .fetch_one(&mut *connection)
+        .await?;
+    let mut known = Vec::new();
+    for chunk in pairs.chunks(512) {
+        let mut query = QueryBuilder::<Sqlite>::new("select pair from pairs where model = ");
+        query.push_bind(model).push(" and pair in (");
+        let mut hashes = query.separated(", ");
+        for hash in chunk {
+            hashes.push_bind(&hash.as_bytes()[..]);
+        }
+        query.push(")");
+        for row in query.build().persistent(false).fetch_all(&mut *connection).await? {
+            known.push(hash(row.try_get(0)?)?);
+        }
+    }
+    Ok(KnownPairs { known, total: count(total) })
+}
+
+/// Pairs of a model with a number above `after`, in order, at most `limit`, fewer where they are long.
+pub(super) async fn page(
+    connection: &mut SqliteConnection,
+    model: &str,
+    after: u64,
+    limit: u32,
+) -> Result<PairPage, DatabaseError> {
+    const SELECT: &str = "select p.no, p.pair, p.source, p.caller, p.time_us, b.pack, b.start, b.size \
+         from pairs p join bodies b on b.hash = p.pair where p.model = ? and p.no > ? order by p.no limit ?";
+    // One more than the page tells whether another follows.
+    let rows = sqlx::query(SELECT)
+        .bind(model)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(i64::from(limit) + 1)
+        .fetch_all(&mut *connection)
+        .await?;
+    let (mut page, mut bytes) = (PairPage::default(), 0);
+    let mut unpacked: Option<(i64, Vec<u8>)> = None;
+    for row in &rows {
+        if page.pairs.len() == limit as usize || bytes >= PAGE_BYTES {
+            page.more = true;
+            break;
+        }
+        let pack: i64 = row.try_get(5)?;
+        // Pairs of one request lie side by side, so the last pack is most often the next one's too.
+        let content = match unpacked.take() {
+            Some((number, content)) if number == pack => content,
+            _ => read_pack(connection, pack).await?,
+        };
+        let pair = read_pair(row, model, &content)?;
+        bytes += row.try_get::<i64, _>(7).map(|size| usize::try_from(size).unwrap_or(0))?;
+        page.pairs.push(pair);
+        unpacked = Some((pack, content));
+    }
+    Ok(page)
+}
+
+async fn read_pack(connection: &mut SqliteConnection, number: i64) -> Result<Vec<u8>, DatabaseError> {
+    let row = sqlx::query("select codec, size, content from packs where no = ?")
+        .bind(number)
+        .fetch_one(connection)
+        .await?;
+    let pack = Squeezed { codec: codec("packs", row.try_get(0)?)?, size: row.try_get(1)?, content: row.try_get(2)? };
+    Ok(unsqueeze(&pack)?)
+}
+
+fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
+    let name = hash(row.try_get(1)?)?;
+    let place = PackedBody { hash: name, kind: BodyKind::Pair, start: row.try_get(6)?, size: row.try_get(7)? };
+    let body = body_of(pack, &place)?;
+    let pair = serde_json::from_slice(&body.content).map_err(|error| DatabaseError::Row {
+        table: "bodies",
+        column: "pack",
+        reason: format!("the pair `{name}` cannot be read: {error}"),
+    })?;
+    Ok(StoredPair {
+        number: count(row.try_get(0)?),
+        collected: CollectedPair {
+            model: model.to_owned(),
+            pair: name,
+            source_json: row.try_get(2)?,
+            caller: row.try_get(3)?,
+            time_us: row.try_get(4)?,
+        },
+        pair,
+    })
+}
+
+fn hash(bytes: &[u8]) -> Result<Hash, DatabaseError> {
+    Hash::from_bytes(bytes).ok_or_else(|| DatabaseError::Row {
+        table: "pairs",
+        column: "pair",
+        reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
+    })
+}

@@ -1,0 +1,197 @@
+//! Reading what came: strict about values, tolerant about unknown fields, precise about where. Knows no request.
+
+use std::collections::HashMap;
+
+use assay_core::{ErrorCode, json_pointer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::{DecodeLimits, Problem};
+
+/// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
+pub(crate) const MAX_NAME_BYTES: usize = 1_024;
+
+/// At most this many warnings are listed one by one; a thousand items with one stray field say the same a thousand times.
+pub(crate) const MAX_WARNINGS: usize = 20;
+
+/// Something about a request that did not stop it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Warning {
+    /// JSON pointer to the field.
+    #[schema(example = "/items/0/foo")]
+    pub pointer: String,
+    /// Stable code: `unknown_field`.
+    #[schema(example = "unknown_field")]
+    pub code: String,
+    /// What the service did about it.
+    pub message: String,
+}
+
+/// Reads the body as an object whose items are left unread.
+pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(body: &'de [u8], unknown: &mut Unknown) -> Result<E, Problem> {
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            String::new(),
+            "the body is an object with `items`, not an array",
+        ));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    serde_ignored::deserialize(&mut reader, |path| unknown.note("", &path))
+        .and_then(|envelope| reader.end().map(|()| envelope))
+        .map_err(|error| body_problem::<E>(body, &error))
+}
+
+/// Refuses an empty batch, and one that has more items than a batch may have.
+pub(crate) fn refuse_count(items: usize, limits: &DecodeLimits) -> Result<(), Problem> {
+    if items == 0 {
+        return Err(Problem::at(ErrorCode::EmptyBatch, "/items".into(), "the batch has no item; send at least one"));
+    }
+    if items > limits.items {
+        let message = format!("the batch has {items} items, more than {}; send it in several requests", limits.items);
+        return Err(Problem::at(ErrorCode::TooManyItems, "/items".into(), message));
+    }
+    Ok(())
+}
+
+/// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
+pub(crate) fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<T, Problem> {
+    if raw.get().starts_with('[') {
+        return Err(Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "an item is an object, not an array"));
+    }
+    let mut reader = serde_json::Deserializer::from_str(raw.get());
+    let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
+    read.map_err(|_: serde_json::Error| {
+        let mut reader = serde_json::Deserializer::from_str(raw.get());
+        match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+            Ok(_) => Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "the item cannot be read"),
+            Err(error) => {
+                let at = format!("{pointer}{}", json_pointer(error.path()));
+                Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
+            }
+        }
+    })
+}
+
+/// Refuses an id that two items have.
+pub(crate) fn refuse_duplicate_ids<'i>(ids: impl ExactSizeIterator<Item = Option<&'i str>>) -> Result<(), Problem> {
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(ids.len());
+    for (index, id) in ids.enumerate() {
+        let Some(id) = id else {
+            continue;
+        };
+        if let Some(first) = seen.insert(id, index) {
+            let message = format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
+            return Err(Problem::at(ErrorCode::DuplicateId, format!("/items/{index}/id"), message));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn refuse_long_name(pointer: &str, field: &str, name: Option<&str>) -> Result<(), Problem> {
+    if name.is_none_or(|name| name.len() <= MAX_NAME_BYTES) {
+        return Ok(());
+    }
+    let message = format!("`{field}` is longer than {MAX_NAME_BYTES} bytes; shorten it");
+    Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/{field}"), message))
+}
+
+/// A problem of the body as a whole: no JSON, or JSON of another shape.
+pub(crate) fn body_problem<'de, E: Deserialize<'de>>(body: &'de [u8], error: &serde_json::Error) -> Problem {
+    if error.is_data() {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        return match serde_path_to_error::deserialize::<_, E>(&mut reader) {
+            Ok(_) => Problem::at(ErrorCode::InvalidField, String::new(), reason(error)),
+            Err(located) => {
+                let mut pointer = json_pointer(located.path());
+                let message = reason(located.inner());
+                if pointer.is_empty() && message.contains("`items`") {
+                    pointer.push_str("/items");
+                }
+                Problem::at(ErrorCode::InvalidField, pointer, message)
+            }
+        };
+    }
+    let start = offset(body, error.line(), error.column());
+    let near = &body[start.saturating_sub(1).min(body.len())..];
+    let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
+    let message = if numbers.iter().any(|word| near.starts_with(word)) {
+        format!(
+            "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field out",
+            error.line(),
+            error.column()
+        )
+    } else {
+        format!("the body is not JSON: {error}")
+    };
+    Problem::new(ErrorCode::MalformedJson, message)
+}
+
+fn offset(body: &[u8], line: usize, column: usize) -> usize {
+    let before = body.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
+    before.map(<[u8]>::len).sum::<usize>() + column
+}
+
+/// serde_json's message without its position, which would count inside one item.
+fn reason(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.split(" at line ").next().unwrap_or(&message).to_owned()
+}
+
+/// A key as a segment of a JSON pointer (RFC 6901, section 3).
+pub(crate) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Fields that were left unread.
+#[derive(Default)]
+pub(crate) struct Unknown {
+    pointers: Vec<String>,
+    more: usize,
+}
+
+impl Unknown {
+    fn note(&mut self, base: &str, path: &serde_ignored::Path<'_>) {
+        if self.pointers.len() == MAX_WARNINGS {
+            self.more += 1;
+            return;
+        }
+        let mut pointer = base.to_owned();
+        write_path(path, &mut pointer);
+        self.pointers.push(pointer);
+    }
+
+    pub(crate) fn into_warnings(self) -> Vec<Warning> {
+        let warning = |pointer: String, message: String| Warning { pointer, code: "unknown_field".to_owned(), message };
+        let mut warnings: Vec<Warning> = self
+            .pointers
+            .into_iter()
+            .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
+            .collect();
+        if self.more > 0 {
+            warnings.push(warning(String::new(), format!("{} further unknown fields were left unread", self.more)));
+        }
+        warnings
+    }
+}
+
+fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => {}
+        Path::Seq { parent, index } => {
+            write_path(parent, pointer);
+            pointer.push_str(&format!("/{index}"));
+        }
+        Path::Map { parent, key } => {
+            write_path(parent, pointer);
+            pointer.push('/');
+            pointer.push_str(&escape(key));
+        }
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+            write_path(parent, pointer);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Reading a request for scores, in the two passes of a batch.
+
+use std::time::Duration;
+
+use assay_core::ErrorCode;
+use assay_core::reward_model::{ModelInput, Truncate};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{InputRequest, truncate_named};
+use crate::reading::{
+    Unknown, body_problem, read_envelope, read_field, refuse_count, refuse_duplicate_ids, refuse_long_name,
+};
+use crate::{DecodeLimits, Problem, Warning};
+
+/// A request for scores, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedScore {
+    /// The inputs, in order.
+    pub inputs: Vec<DecodedInput>,
+    /// What happens to those that are too long.
+    pub truncate: Truncate,
+    /// The version the model must have, or its start.
+    pub expected_version: Option<String>,
+    /// Longest wait for a turn.
+    pub patience: Option<Duration>,
+    /// Unknown fields.
+    pub warnings: Vec<Warning>,
+}
+
+/// An input, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodedInput {
+    /// Its id, as sent.
+    pub id: Option<String>,
+    /// What the model is asked.
+    pub input: ModelInput,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default)]
+    truncate: Option<String>,
+    #[serde(default)]
+    expected_version: Option<String>,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+}
+
+/// Reads a request for scores.
+///
+/// # Errors
+/// The first [`Problem`] found, with a pointer into the body where it is one field's.
+pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
+    let mut unknown = Unknown::default();
+    let Envelope { truncate, expected_version, timeout_ms, items } = read_envelope(body, &mut unknown)?;
+    refuse_count(items.len(), limits)?;
+    let truncate = match truncate.as_deref() {
+        None => Truncate::default(),
+        Some(name) => truncate_named(name).ok_or_else(|| {
+            let message = "`truncate` is one of `refuse`, `prompt_left`, `left`, `right`";
+            Problem::at(ErrorCode::InvalidField, "/truncate".to_owned(), message)
+        })?,
+    };
+    if expected_version.as_deref() == Some("") {
+        let message = "every version starts with nothing; leave the field out to take any";
+        return Err(Problem::at(ErrorCode::InvalidField, "/expected_version".to_owned(), message));
+    }
+    let inputs = items.iter().enumerate().map(|(index, raw)| read_input(raw, &format!("/items/{index}"), &mut unknown));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    refuse_duplicate_ids(inputs.iter().map(|input| input.id.as_deref()))?;
+    Ok(DecodedScore {
+        inputs,
+        truncate,
+        expected_version,
+        patience: timeout_ms.map(Duration::from_millis),
+        warnings: unknown.into_warnings(),
+    })
+}
+
+/// Reads one input outside a request, as a line of a JSONL file; `pointer` stands for it in errors and warnings.
+///
+/// # Errors
+/// As [`decode_score`].
+pub fn decode_input(text: &str, pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|error| body_problem::<&RawValue>(text.as_bytes(), &error))?;
+    let mut unknown = Unknown::default();
+    let input = read_input(raw, pointer, &mut unknown)?;
+    Ok((input, unknown.into_warnings()))
+}
+
+fn read_input(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<DecodedInput, Problem> {
+    let mut request: InputRequest = read_field(raw, pointer, unknown)?;
+    refuse_long_name(pointer, "id", request.id.as_deref())?;
+    let id = request.id.take();
+    let input = request
+        .input()
+        .map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("{pointer}/{field}"), message))?;
+    Ok(DecodedInput { id, input })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: DecodeLimits = DecodeLimits { items: 8 };
+
+    fn refused(items: &str) -> (ErrorCode, String) {
+        let problem = decode_score(format!(r#"{{"items":{items}}}"#).as_bytes(), &LIMITS).unwrap_err();
+        (problem.code, problem.pointer.unwrap())
+    }
+
+    #[test]
+    fn every_kind_of_input_is_told_apart() {
+        let body = r#"{"items":[
+            {"id":"a","prompt":"2+2?","completion":"4","reference":"4"},
+            {"completion":[{"role":"assistant","content":"4"}]},
+            {"text":"as it is"}, {"text":"question","pair":"passage"}, {"ids":[1,2,3]}
+        ],"truncate":"prompt_left","expected_version":"ab","timeout_ms":1500,"speed":9}"#;
+        let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
+        assert_eq!(read.inputs[0].id.as_deref(), Some("a"));
+        assert!(matches!(&read.inputs[0].input, ModelInput::Rollout { prompt: Some(_), reference: Some(_), .. }));
+        assert!(matches!(&read.inputs[1].input, ModelInput::Rollout { prompt: None, reference: None, .. }));
+        assert_eq!(read.inputs[2].input, ModelInput::Text("as it is".into()));
+        assert_eq!(read.inputs[3].input, ModelInput::Pair("question".into(), "passage".into()));
+        assert_eq!(read.inputs[4].input, ModelInput::Ids(vec![1, 2, 3]));
+        assert_eq!((read.truncate, read.patience), (Truncate::PromptLeft, Some(Duration::from_millis(1_500))));
+        assert_eq!(read.expected_version.as_deref(), Some("ab"));
+        assert_eq!(read.warnings[0].pointer, "/speed");
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_refused_by_its_field() {
+        let at = |pointer: &str| (ErrorCode::InvalidField, pointer.to_owned());
+        assert_eq!(refused(r#"[{"text":"a"},{"text":"a","ids":[1]}]"#), at("/items/1/ids"));
+        assert_eq!(refused(r#"[{"completion":"a","text":"b"}]"#), at("/items/0/text"));
+        assert_eq!(refused(r#"[{"pair":"b"}]"#), at("/items/0/pair"));
+        assert_eq!(refused(r#"[{"text":"a","prompt":"b"}]"#), at("/items/0/prompt"));
+        assert_eq!(refused(r"[{}]"), at("/items/0/completion"));
+        assert_eq!(refused(r#"[{"ids":[]}]"#), at("/items/0/ids"));
+        assert_eq!(refused(r#"[{"ids":[-1]}]"#), at("/items/0/ids/0"));
+        assert_eq!(refused(r#"[{"completion":[{"role":"user","content":"x"}]}]"#), at("/items/0/completion"));
+        assert_eq!(refused("[]").0, ErrorCode::EmptyBatch);
+        assert_eq!(refused(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0, ErrorCode::DuplicateId);
+        assert_eq!(refused(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0, ErrorCode::TooManyItems);
+    }
+
+    #[test]
+    fn settings_of_the_request_are_checked() {
+        let refused = |rest: &str| {
+            let body = format!(r#"{{"items":[{{"text":"a"}}],{rest}}}"#);
+            decode_score(body.as_bytes(), &LIMITS).unwrap_err().pointer.unwrap()
+        };
+        assert_eq!(refused(r#""truncate":"middle""#), "/truncate");
+        assert_eq!(refused(r#""timeout_ms":-1"#), "/timeout_ms");
+        assert_eq!(refused(r#""expected_version":"""#), "/expected_version");
+    }
+}
