@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
+use assay_core::reward_model::RewardModels;
 use assay_core::{
     Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict, VerdictSpec,
 };
@@ -102,6 +103,12 @@ pub(crate) async fn service_with(change: impl FnOnce(&mut Config)) -> Service {
 }
 
 impl Service {
+    /// The same node with these reward models.
+    pub(crate) fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
+        let node = self.node.with_models(models);
+        Self { router: assay_api::router(node.api().unwrap()), node, ..self }
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();

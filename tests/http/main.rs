@@ -9,4 +9,5 @@ mod limits;
 mod noise;
 mod programs;
 mod repeating;
+mod reward_models;
 mod stored;

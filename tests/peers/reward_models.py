@@ -35,7 +35,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors  # noqa: E4
 from weights import write  # noqa: E402
 
 SCORES, EMBEDDINGS = 1e-4, 1e-5
-WIDER = 640
+WIDER = 768
 """Vocabulary of models that stand behind a tokenizer of the reference folder."""
 
 

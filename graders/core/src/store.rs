@@ -197,23 +197,14 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn known_pairs<'a>(
-        &'a self,
-        model: &'a str,
-        pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
+    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
 
     /// Pairs of a model in the order of arrival, those with a number above `after`, at most `limit`. A number is given when the pair
     /// reaches the database, so this waits until those that were recorded before have reached it: no later pair gets a lower number.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn pairs<'a>(
-        &'a self,
-        model: &'a str,
-        after: u64,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<PairPage, StoreError>>;
+    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>>;
 
     /// Whether reading works now; the message says why not.
     ///

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::network::{Network, Outline};
 use crate::weights::{Directory, Weights};
-use crate::{Compute, LoadError, ModelOptions, Sequence, shapes};
+use crate::{Compute, LoadError, ModelOptions, Sequence, shapes, synthetic};
 
 /// What is timed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         }
         Subject::Shape(name) => {
             let config = shapes::config(name)?;
-            let weights = Weights::made(shapes::tensors(&config)?, compute.device(), dtype);
+            let weights = Weights::made(synthetic::tensors::tensors(&config)?, compute.device(), dtype);
             let outline = Outline::of(config, &weights, &options, false, None)?;
             (weights, outline)
         }

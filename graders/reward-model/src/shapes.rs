@@ -1,13 +1,8 @@
 //! Sizes of well-known models, to time a machine without anyone's weights.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use crate::LoadError;
-use crate::config::bert::BertConfig;
-use crate::config::decoder::DecoderConfig;
-use crate::family::BodyConfig;
 
 /// Names of the shapes there are.
 pub const NAMES: &[&str] =
@@ -41,72 +36,4 @@ pub(crate) fn config(name: &str) -> Result<Value, LoadError> {
             return Err(LoadError::new(format!("no shape is called `{other}`; there are {known}")));
         }
     })
-}
-
-/// Names and sizes of the tensors a configuration asks for, with a head of one number for decoders and none for encoders.
-pub(crate) fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError> {
-    match BodyConfig::read(config)? {
-        BodyConfig::Decoder(config) => Ok(decoder(&config)),
-        BodyConfig::Bert(config) => Ok(bert(&config)),
-        BodyConfig::ModernBert(_) => Err(LoadError::new("no shape is a ModernBERT")),
-    }
-}
-
-fn decoder(config: &DecoderConfig) -> BTreeMap<String, Vec<usize>> {
-    let (hidden, inner) = (config.hidden, config.inner);
-    let (wide, narrow) = (config.heads * config.head_dim, config.kv_heads * config.head_dim);
-    let mut tensors = BTreeMap::from([
-        ("model.embed_tokens.weight".to_owned(), vec![config.vocabulary, hidden]),
-        ("model.norm.weight".to_owned(), vec![hidden]),
-        ("score.weight".to_owned(), vec![1, hidden]),
-    ]);
-    for layer in 0..config.layers() {
-        let mut add = |name: &str, shape: Vec<usize>| tensors.insert(format!("model.layers.{layer}.{name}"), shape);
-        for (part, out) in [("q", wide), ("k", narrow), ("v", narrow)] {
-            add(&format!("self_attn.{part}_proj.weight"), vec![out, hidden]);
-            if config.qkv_bias {
-                add(&format!("self_attn.{part}_proj.bias"), vec![out]);
-            }
-            if config.qk_norm && part != "v" {
-                add(&format!("self_attn.{part}_norm.weight"), vec![config.head_dim]);
-            }
-        }
-        add("self_attn.o_proj.weight", vec![hidden, wide]);
-        add("mlp.gate_proj.weight", vec![inner, hidden]);
-        add("mlp.up_proj.weight", vec![inner, hidden]);
-        add("mlp.down_proj.weight", vec![hidden, inner]);
-        add("input_layernorm.weight", vec![hidden]);
-        add("post_attention_layernorm.weight", vec![hidden]);
-    }
-    tensors
-}
-
-fn bert(config: &BertConfig) -> BTreeMap<String, Vec<usize>> {
-    let (hidden, inner) = (config.hidden, config.inner);
-    let mut tensors = BTreeMap::new();
-    let mut table = |name: &str, rows: usize| tensors.insert(format!("embeddings.{name}.weight"), vec![rows, hidden]);
-    table("word_embeddings", config.vocabulary);
-    table("position_embeddings", config.max_positions);
-    table("token_type_embeddings", config.types);
-    let mut dense = |name: String, out: usize, inner: usize| {
-        tensors.insert(format!("{name}.weight"), vec![out, inner]);
-        tensors.insert(format!("{name}.bias"), vec![out]);
-    };
-    for layer in 0..config.layers {
-        let of = |part: &str| format!("encoder.layer.{layer}.{part}");
-        for part in ["query", "key", "value"] {
-            dense(of(&format!("attention.self.{part}")), hidden, hidden);
-        }
-        dense(of("attention.output.dense"), hidden, hidden);
-        dense(of("intermediate.dense"), inner, hidden);
-        dense(of("output.dense"), hidden, inner);
-    }
-    let norms = (0..config.layers)
-        .flat_map(|layer| ["attention.output", "output"].map(|part| format!("encoder.layer.{layer}.{part}.LayerNorm")));
-    for name in norms.chain(std::iter::once("embeddings.LayerNorm".to_owned())) {
-        for part in ["weight", "bias"] {
-            tensors.insert(format!("{name}.{part}"), vec![hidden]);
-        }
-    }
-    tensors
 }

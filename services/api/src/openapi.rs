@@ -79,8 +79,10 @@ pub fn document(graders: &GraderTable) -> Value {
     item["checks"]["additionalProperties"] = json!({ "$ref": "#/components/schemas/Task" });
     for (schema, field, nullable) in TEXTS_OR_MESSAGES {
         let described = schemas[schema]["properties"][field]["description"].take();
-        let mut shapes =
-            vec![json!({ "type": "string" }), json!({ "type": "array", "items": { "$ref": "#/components/schemas/Message" } })];
+        let mut shapes = vec![
+            json!({ "type": "string" }),
+            json!({ "type": "array", "items": { "$ref": "#/components/schemas/Message" } }),
+        ];
         if *nullable {
             shapes.push(json!({ "type": "null" }));
         }

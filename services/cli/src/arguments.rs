@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use assay_node::models::BenchLength;
 use clap::{Args, Parser, Subcommand};
 
 /// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Channels(Channels),
     /// List what rewards are made of, or explain or check one policy
     Policies(Policies),
+    /// List reward models, load and unload them, score inputs, time them
+    Models(Models),
     /// Grade stored items again with this binary and compare
     Replay(Replay),
     /// List the images programs run in, or build one
@@ -249,6 +252,83 @@ pub(crate) struct Policies {
     pub(crate) server: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    #[command(subcommand)]
+    pub(crate) action: Option<ModelAction>,
+    /// Ask this server; without it `score` runs here, and the others ask where the configuration listens
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelAction {
+    /// List the reward models of a server (the default)
+    List,
+    /// Load a model under a name, or replace the one there
+    Load {
+        /// Its name
+        name: String,
+        /// `org/name` of the hub, or a directory under the server's folder of models; the present source without it
+        source: Option<String>,
+    },
+    /// Take a model away
+    Unload {
+        /// Its name
+        name: String,
+    },
+    /// Score a file: each line an input, each output line its result, same order
+    Score(Score),
+    /// Time forward passes
+    Bench(BenchArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Score {
+    /// Inputs as JSON lines, as in the `items` of `POST /v1/reward-models/{name}/score`; `-` for standard input
+    pub(crate) file: PathBuf,
+    /// A model of the configuration or of the server, by its name, or a directory with one [default: the default one]
+    #[arg(long, value_name = "NAME|DIR")]
+    pub(crate) model: Option<String>,
+    /// Where results go; `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// What happens to inputs that are too long: `refuse`, `prompt_left`, `left` or `right`
+    #[arg(long, value_name = "HOW", default_value = "refuse")]
+    pub(crate) truncate: String,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(crate) struct BenchArguments {
+    /// A directory with a model
+    #[arg(long, value_name = "DIR", group = "what")]
+    pub(crate) model: Option<PathBuf>,
+    /// Random weights in the shape of a known model, as `qwen3-0.6b`
+    #[arg(long, value_name = "NAME", group = "what")]
+    pub(crate) shape: Option<String>,
+    /// Lengths of inputs in tokens; `mixed` for those of rollouts
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "64,256,1024,mixed")]
+    pub(crate) lengths: Vec<BenchLength>,
+    /// Tokens of a round
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    pub(crate) tokens: usize,
+    /// Rounds, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// Threads of the CPU; 0 for one a core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Where it runs: `cpu` or `cuda:N`
+    #[arg(long, default_value = "cpu")]
+    pub(crate) device: String,
+    /// Type of the numbers: `f32`, `bf16` or `f16` [default: what fits the device]
+    #[arg(long)]
+    pub(crate) dtype: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod grade;
 mod graders;
 mod grades;
 mod images;
+mod models;
 mod policies;
 mod record;
 mod replay;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
         Command::Runs(runs) => runs::run(file, &runs),
         Command::Channels(channels) => channels::run(file, &channels),
         Command::Policies(policies) => policies::run(file, &policies),
+        Command::Models(models) => models::run(file, models),
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),

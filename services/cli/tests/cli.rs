@@ -36,7 +36,9 @@ const ITEMS: &str = concat!(
 fn help_is_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
-    for command in ["", "serve", "grade", "graders", "grades", "runs", "channels", "policies", "replay", "doctor"] {
+    for command in
+        ["", "serve", "grade", "graders", "grades", "runs", "channels", "policies", "models", "replay", "doctor"]
+    {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         help.push_str(&format!(
             "$ assay {}\n{}\n",
@@ -120,6 +122,11 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
     refused(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
     refused(&["serve", "--listen", "0.0.0.0:0"], "callers are not authenticated yet");
     refused(&["serve", "--database", "mysql://x"], "mysql");
+    refused(&["models", "score", "items.jsonl", "-o", "./items.jsonl"], "is the input");
+    refused(&["models", "score", "items.jsonl", "--truncate", "middle"], "`--truncate` is one of");
+    refused(&["models", "score", "absent.jsonl"], "cannot read `absent.jsonl`");
+    refused(&["models", "bench", "--shape", "qwen3-0.6b", "--lengths", "64,0"], "a length is a number of tokens");
+    refused(&["models", "bench"], "--shape");
     refused(&["riddle"], "unrecognized subcommand");
     std::fs::write(folder.path().join("assay.toml"), "[engine]\nworker = 1\n").unwrap();
     refused(&["serve", "--print-config"], "unknown field `worker`");

@@ -9,7 +9,10 @@ use assay_wire::channels::{
     SuggestRequest, SuggestionsBody,
 };
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody, RunsBody};
+use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
 use assay_wire::reply::GradeReply;
+use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
+use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::{GradeRequest, Problem, ProblemBody};
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use serde::de::DeserializeOwned;
@@ -190,6 +193,72 @@ impl Client {
     /// [`ClientError`].
     pub async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, ClientError> {
         self.send(self.call(Method::POST, "v1/prompts/suggest", &[])?.json(request), true).await
+    }
+
+    /// The reward models of the server.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn reward_models(&self) -> Result<RewardModelsBody, ClientError> {
+        self.send(self.call(Method::GET, "v1/reward-models", &[])?, true).await
+    }
+
+    /// Loads a reward model under a name, or replaces the one there; answers when it is ready.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn load_model(&self, name: &str, request: &LoadRequest) -> Result<ModelBody, ClientError> {
+        self.send(self.of_model(Method::PUT, name, None, &[])?.json(request), true).await
+    }
+
+    /// Takes a reward model away.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn unload_model(&self, name: &str) -> Result<UnloadedBody, ClientError> {
+        self.send(self.of_model(Method::DELETE, name, None, &[])?, false).await
+    }
+
+    /// Scores inputs with a reward model.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn score(&self, name: &str, request: &ScoreRequest) -> Result<ScoreReply, ClientError> {
+        self.send(self.of_model(Method::POST, name, Some("score"), &[])?.json(request), true).await
+    }
+
+    /// Collects pairs for a reward model. The same pair is kept once, so it is safe to send again.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn collect_pairs(&self, name: &str, request: &PairsRequest) -> Result<CollectedBody, ClientError> {
+        self.send(self.of_model(Method::POST, name, Some("pairs"), &[])?.json(request), true).await
+    }
+
+    /// A page of pairs; `query` holds `after` and `limit`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn pairs(&self, name: &str, query: &[(&str, String)]) -> Result<PairsBody, ClientError> {
+        self.send(self.of_model(Method::GET, name, Some("pairs"), query)?, true).await
+    }
+
+    /// A call on a reward model, whose name may hold what separates segments of a path.
+    fn of_model(
+        &self,
+        method: Method,
+        name: &str,
+        what: Option<&str>,
+        query: &[(&str, String)],
+    ) -> Result<RequestBuilder, ClientError> {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["v1", "reward-models", name]).extend(what);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(self.http.request(method, url))
     }
 
     fn call(&self, method: Method, path: &str, query: &[(&str, String)]) -> Result<RequestBuilder, ClientError> {

@@ -7,9 +7,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_core::reward_model::ModelLoad;
 use assay_correction::channel::Settings;
 use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
+use assay_wire::reward_models::bad_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -38,6 +40,8 @@ pub struct Config {
     pub sql: Sql,
     /// What is known of verifiers' noise.
     pub channels: Channels,
+    /// Which reward models are loaded, and how they run.
+    pub reward_models: RewardModels,
     /// Policies by name: what rewards are made of.
     pub policies: BTreeMap<String, Table>,
     /// What is logged.
@@ -187,6 +191,91 @@ impl Channels {
             },
             refresh: Duration::from_secs_f64(self.refresh_seconds),
         }
+    }
+}
+
+/// `[reward_models]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RewardModels {
+    /// Folder of the models: a source that is a path is looked for in it, and requests may name none beyond it.
+    pub folder: PathBuf,
+    /// Model of requests that name none; empty for the one that is loaded.
+    pub default: String,
+    /// Where they run: `cpu` or `cuda:N`.
+    pub device: String,
+    /// Tokens of one forward pass.
+    pub batch_tokens: usize,
+    /// Tokens that may wait; more are answered 429.
+    pub queue_tokens: usize,
+    /// Bytes of answers kept; 0 asks the model each time.
+    pub cache_bytes: u64,
+    /// Threads of the CPU; 0 for one a core.
+    pub threads: usize,
+    /// What is loaded at the start, by name: a `source`, and options as in `assay.json`.
+    pub load: BTreeMap<String, Table>,
+}
+
+impl Default for RewardModels {
+    fn default() -> Self {
+        Self {
+            folder: PathBuf::from("models"),
+            default: String::new(),
+            device: "cpu".to_owned(),
+            batch_tokens: 16_384,
+            queue_tokens: 4 << 20,
+            cache_bytes: 64 << 20,
+            threads: 0,
+            load: BTreeMap::new(),
+        }
+    }
+}
+
+impl RewardModels {
+    /// What is loaded at the start, by name.
+    ///
+    /// # Errors
+    /// What is wrong, with the key.
+    pub fn loads(&self) -> Result<Vec<(String, ModelLoad)>, String> {
+        let load = |(name, table): (&String, &Table)| {
+            if let Some(message) = bad_model_name(name) {
+                return Err(format!("`reward_models.load`: {message}: `{}`", name.escape_debug()));
+            }
+            let mut options = table.clone();
+            let Some(Value::String(source)) = options.remove("source").filter(|source| source.as_str() != Some(""))
+            else {
+                return Err(format!(
+                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` of the hub"
+                ));
+            };
+            // A TOML table is JSON but for its dates, which no option has.
+            let options = match serde_json::to_value(options) {
+                Ok(serde_json::Value::Object(options)) => Some(options),
+                _ => None,
+            };
+            Ok((name.clone(), ModelLoad { source: Some(source), options }))
+        };
+        self.load.iter().map(load).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let loads = self.loads()?;
+        if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
+            return Err(format!("`reward_models.default` names none of `reward_models.load`: `{}`", self.default));
+        }
+        let numbered = self.device.strip_prefix("cuda:").is_some_and(|number| number.parse::<u16>().is_ok());
+        if self.device != "cpu" && !numbered {
+            return Err(format!("`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`", self.device));
+        }
+        for (key, tokens) in [("batch_tokens", self.batch_tokens), ("queue_tokens", self.queue_tokens)] {
+            if tokens == 0 {
+                return Err(format!("`reward_models.{key}` is at least 1"));
+            }
+        }
+        if self.threads > MAX_WORKERS {
+            return Err(format!("`reward_models.threads` is 0 (one a core) to {MAX_WORKERS}: {}", self.threads));
+        }
+        Ok(())
     }
 }
 
@@ -383,10 +472,13 @@ fn read(path: &Path) -> Result<Table, ConfigError> {
 fn setting_of(name: &str) -> Result<(String, String), ConfigError> {
     let unknown = || ConfigError::UnknownVariable { name: name.to_owned() };
     let setting = name.trim_start_matches(PREFIX).to_lowercase();
-    let (section, key) = setting.split_once('_').ok_or_else(unknown)?;
     let known = Table::try_from(Config::default()).map_err(|_| unknown())?;
-    let has_key = known.get(section).and_then(Value::as_table).is_some_and(|table| table.contains_key(key));
-    if has_key { Ok((section.to_owned(), key.to_owned())) } else { Err(unknown()) }
+    // Names of tables have underscores too, so each is tried.
+    let of_table = |(section, table): (&String, &Value)| {
+        let key = setting.strip_prefix(section.as_str())?.strip_prefix('_')?;
+        table.as_table()?.contains_key(key).then(|| (section.clone(), key.to_owned()))
+    };
+    known.iter().find_map(of_table).ok_or_else(unknown)
 }
 
 /// A variable's text as the TOML value it looks like.
@@ -445,6 +537,7 @@ fn parse(table: &Table) -> Result<Config, String> {
             ));
         }
     }
+    config.reward_models.check()?;
     config.policies().map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
     if config.sql.postgres_databases == 0 {
         return Err("`sql.postgres_databases` is at least 1".to_owned());
@@ -509,6 +602,29 @@ mod tests {
         );
         let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new()).unwrap_err().to_string();
         assert!(error.contains("`sql.postgres` is a URL") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn reward_models_are_named_with_their_options() {
+        let file = "[reward_models]\ndefault = \"rm\"\n[reward_models.load.rm]\nsource = \"org/rm\"\npooling = \"hf_nonpad\"\n";
+        let variables = [("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"), ("ASSAY_REWARD_MODELS_FOLDER", "weights")];
+        let models = load(file, &variables, Vec::new()).unwrap().reward_models;
+        assert_eq!((models.queue_tokens, models.folder.to_str()), (7, Some("weights")));
+        let loads = models.loads().unwrap();
+        assert_eq!((loads[0].0.as_str(), loads[0].1.source.as_deref()), ("rm", Some("org/rm")));
+        let options = serde_json::json!({ "pooling": "hf_nonpad" });
+        assert_eq!(loads[0].1.options.as_ref(), options.as_object());
+        for (wrong, message) in [
+            ("default = \"rm\"", "names none of"),
+            ("device = \"gpu\"", "`cuda:0`"),
+            ("batch_tokens = 0", "`reward_models.batch_tokens` is at least 1"),
+            ("threads = 5000", "0 (one a core)"),
+            ("[reward_models.load.rm]\npooling = \"last\"", "needs a `source`"),
+            ("[reward_models.load.\"\"]\nsource = \"a\"", "1 to 1,024 bytes"),
+        ] {
+            let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new()).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::Execute;
+use assay_core::reward_model::RewardModels;
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_correction::PolicyError;
@@ -14,7 +15,7 @@ use assay_store::{DurableStore, OpenError, StoreOptions};
 use tokio::net::TcpListener;
 
 use crate::sandboxes::Sandboxes;
-use crate::{Config, graders, observe};
+use crate::{Config, graders, models, observe};
 
 /// The node cannot start or serve.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,7 @@ pub struct Node {
     engine: Engine,
     config: Config,
     sandboxes: Sandboxes,
+    models: Arc<dyn RewardModels>,
 }
 
 impl Node {
@@ -94,13 +96,26 @@ impl Node {
         let channels = config.channels.settings();
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
-        Ok(Self { engine, config, sandboxes })
+        let models = models::open(&config.reward_models);
+        Ok(Self { engine, config, sandboxes, models })
+    }
+
+    /// The same with these reward models instead; tests plant some that answer by rule.
+    #[must_use]
+    pub fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
+        Self { models, ..self }
     }
 
     /// The engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The reward models.
+    #[must_use]
+    pub fn models(&self) -> &dyn RewardModels {
+        self.models.as_ref()
     }
 
     /// Runs programs without grading them.
@@ -120,6 +135,7 @@ impl Node {
         Ok(Api::new(ApiParts {
             engine: self.engine.clone(),
             programs: Arc::new(self.sandboxes.programs.clone()),
+            models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
             limits,
         }))

@@ -127,7 +127,10 @@ pub(crate) struct Pending {
 impl Pending {
     /// Keeps at most `limit` bytes of entries in memory.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }), limit, arrived: Notify::new(),
+        Self {
+            inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }),
+            limit,
+            arrived: Notify::new(),
             forgotten: Notify::new(),
         }
     }

@@ -376,20 +376,11 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().draws(grades).await })
     }
 
-    fn known_pairs<'a>(
-        &'a self,
-        model: &'a str,
-        pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         Box::pin(async move { self.sources().known_pairs(model, pairs).await })
     }
 
-    fn pairs<'a>(
-        &'a self,
-        model: &'a str,
-        after: u64,
-        limit: u32,
-    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         Box::pin(async move { self.sources().pairs(model, after, limit).await })
     }
 

@@ -57,7 +57,11 @@ pub(crate) fn refuse_count(items: usize, limits: &DecodeLimits) -> Result<(), Pr
 }
 
 /// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
-pub(crate) fn read_field<T: DeserializeOwned>(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<T, Problem> {
+pub(crate) fn read_field<T: DeserializeOwned>(
+    raw: &RawValue,
+    pointer: &str,
+    unknown: &mut Unknown,
+) -> Result<T, Problem> {
     if raw.get().starts_with('[') {
         return Err(Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "an item is an object, not an array"));
     }

@@ -14,7 +14,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::reading::{
-    MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count, refuse_duplicate_ids, refuse_long_name,
+    MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count, refuse_duplicate_ids,
+    refuse_long_name,
 };
 use crate::{Problem, Warning};
 
@@ -148,7 +149,8 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| body_problem::<Envelope<'_>>(text.as_bytes(), &error))?;
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|error| body_problem::<Envelope<'_>>(text.as_bytes(), &error))?;
     let mut unknown = Unknown::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))

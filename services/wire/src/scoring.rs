@@ -66,8 +66,7 @@ impl InputRequest {
     /// # Errors
     /// The name of the field that does not fit the others, and why.
     pub fn input(self) -> Result<ModelInput, (&'static str, &'static str)> {
-        const ONE: &str =
-            "an input is a `completion` with its `prompt` and `reference`, or a `text`, alone or with a `pair`, or `ids`";
+        const ONE: &str = "an input is a `completion` with its `prompt` and `reference`, or a `text`, alone or with a `pair`, or `ids`";
         let Self { id: _, prompt, completion, reference, text, pair, ids } = self;
         if let Some(completion) = completion {
             for (field, is_there) in [("text", text.is_some()), ("pair", pair.is_some()), ("ids", ids.is_some())] {
@@ -227,7 +226,8 @@ impl InputOutcome {
     /// The outcome of one input; `labels` are the model's.
     #[must_use]
     pub fn new(score: Result<ModelScore, Refusal>, labels: &[String]) -> Self {
-        let refused = |code: &str, message: String| Self::Refused { error: InputError { code: code.to_owned(), message } };
+        let refused =
+            |code: &str, message: String| Self::Refused { error: InputError { code: code.to_owned(), message } };
         let score = match score {
             Ok(score) => score,
             Err(refusal) => return refused(refusal_code(&refusal), refusal.to_string()),
@@ -237,17 +237,8 @@ impl InputOutcome {
             return refused(ErrorCode::Internal.as_str(), message.to_owned());
         }
         let ModelScore { readout, raw, score, tokens, cut, last_ids } = score;
-        let mut body = ScoreBody {
-            raw,
-            score,
-            steps: None,
-            labels: None,
-            classes: None,
-            embedding: None,
-            tokens,
-            cut,
-            last_ids,
-        };
+        let mut body =
+            ScoreBody { raw, score, steps: None, labels: None, classes: None, embedding: None, tokens, cut, last_ids };
         match readout {
             Readout::Scalar(_) => {}
             Readout::Steps(steps) => body.steps = Some(steps),

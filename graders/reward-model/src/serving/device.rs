@@ -1,7 +1,7 @@
 //! The one thread that owns the device: it runs batches one after the other, and outlives whatever they do.
 //!
-//! A batch that gives nothing is run again in smaller parts, so that only the sequence that is to blame fails: in halves when
-//! memory ran out, one by one after an error or a panic.
+//! A batch that gives nothing, by an error, a panic or for lack of memory, is run again in halves, and they in theirs, until only
+//! the sequence that is to blame fails.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,12 +56,12 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
                 tracing::warn!(model = name, rows = batch.len(), tokens, "a batch failed: {}", failure.message);
                 if let [job] = batch.as_slice() {
                     job.answer(Err(ModelError::Device(format!("the model `{name}` failed: {}", failure.message))));
-                } else if failure.kind == OUT_OF_MEMORY {
-                    model.shrink(tokens);
+                } else {
+                    if failure.kind == OUT_OF_MEMORY {
+                        model.shrink(tokens);
+                    }
                     let second = batch.split_off(batch.len() / 2);
                     rest.extend([second, batch]);
-                } else {
-                    rest.extend(batch.into_iter().rev().map(|job| vec![job]));
                 }
             }
         }

@@ -14,8 +14,6 @@ pub(super) struct Waiting<T> {
     pub(super) ticket: u64,
     /// Its tokens.
     pub(super) tokens: usize,
-    /// Batches that were formed past it.
-    pub(super) passed: u32,
     pub(super) what: T,
 }
 
@@ -50,7 +48,7 @@ impl<T> Lanes<T> {
         self.count += 1;
         let ticket = self.count;
         let waiting: VecDeque<_> =
-            sequences.into_iter().map(|(tokens, what)| Waiting { ticket, tokens, passed: 0, what }).collect();
+            sequences.into_iter().map(|(tokens, what)| Waiting { ticket, tokens, what }).collect();
         self.tokens += waiting.iter().map(|waiting| waiting.tokens).sum::<usize>();
         let turn = *self.callers.entry(Arc::clone(caller)).or_insert((self.level, ticket));
         let lane = self.turns.entry(turn);

@@ -26,16 +26,22 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
     if house.queue.is_closed() {
         return Err(ModelError::ShuttingDown);
     }
-    let options = load.options.clone().map(declared).transpose()?;
-    let slot = house.registry.find_or_make(&name, load.source.is_some())?;
-    slot.begin();
+    let ModelLoad { source, options } = load;
+    let options = options.map(declared).transpose()?;
+    let slot = house.registry.begin(&name, source.is_some())?;
     let (told, outcome) = oneshot::channel();
     let thread = thread::Builder::new().name("assay-model-load".to_owned());
     let loading = {
         let slot = Arc::clone(&slot);
         move || {
-            let outcome = replace(&house, &name, &slot, load, options);
+            let outcome = replace(&house, &name, &slot, source, options);
             metrics::loaded(&name, outcome.is_ok());
+            match &outcome {
+                Ok(info) => {
+                    tracing::info!(model = name, version = info.version, source = info.source, "a model is loaded");
+                }
+                Err(error) => tracing::warn!(model = name, "a model failed to load: {error}"),
+            }
             // Whoever asked for it may be gone.
             let _ = told.send(outcome);
         }
@@ -58,11 +64,11 @@ fn replace(
     house: &House,
     name: &str,
     slot: &Slot,
-    load: ModelLoad,
+    source: Option<String>,
     options: Option<ModelOptions>,
 ) -> Result<Arc<ModelInfo>, ModelError> {
     let _turn = slot.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    let (origin, outcome) = match slot.origin(load, options) {
+    let (origin, outcome) = match slot.origin(source, options) {
         Ok(origin) => {
             let outcome = ready(house, name, slot, &origin);
             (Some(origin), outcome)

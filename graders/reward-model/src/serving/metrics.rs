@@ -112,7 +112,78 @@ pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+
+    use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, with_local_recorder};
+
     use super::*;
+
+    /// Names that were described and names that were used.
+    #[derive(Default)]
+    struct Names {
+        described: Mutex<BTreeSet<String>>,
+        used: Mutex<BTreeSet<String>>,
+    }
+
+    impl Names {
+        fn describes(&self, name: &KeyName) {
+            assert!(self.described.lock().unwrap().insert(name.as_str().to_owned()), "{name:?} twice");
+        }
+
+        fn uses(&self, key: &Key) {
+            self.used.lock().unwrap().insert(key.name().to_owned());
+        }
+    }
+
+    impl Recorder for Names {
+        fn describe_counter(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+            self.describes(&name);
+        }
+
+        fn describe_gauge(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+            self.describes(&name);
+        }
+
+        fn describe_histogram(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+            self.describes(&name);
+        }
+
+        fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+            self.uses(key);
+            Counter::noop()
+        }
+
+        fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+            self.uses(key);
+            Gauge::noop()
+        }
+
+        fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+            self.uses(key);
+            Histogram::noop()
+        }
+    }
+
+    #[test]
+    fn every_metric_is_listed_described_and_used() {
+        let names = Names::default();
+        with_local_recorder(&names, || {
+            describe();
+            waiting(1);
+            queued("m", Duration::ZERO);
+            read("m", Duration::ZERO);
+            ran("m", [3, 4].into_iter(), Duration::ZERO);
+            failed("m", "panic");
+            refused(ErrorCode::Overloaded);
+            loaded("m", true);
+            cache("m", 1, 1, 1);
+        });
+        let listed: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(listed.len(), NAMES.len());
+        assert_eq!(*names.described.lock().unwrap(), listed);
+        assert_eq!(*names.used.lock().unwrap(), listed);
+    }
 
     #[test]
     fn padding_is_what_rows_lack_to_the_longest() {

@@ -94,17 +94,19 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses early what is certain to be refused later, before anything is spent on it.
+    /// Refuses early, before anything is spent on a request, while nothing at all could be admitted.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`], [`ModelError::Overloaded`].
     pub(super) fn knock(&self) -> Result<(), ModelError> {
         let state = self.lock();
-        match () {
-            () if state.closed => Err(ModelError::ShuttingDown),
-            () if state.tokens() >= self.most_tokens => Err(state.overloaded()),
-            () => Ok(()),
+        if state.closed {
+            return Err(ModelError::ShuttingDown);
         }
+        if state.tokens() >= self.most_tokens {
+            return Err(state.overloaded());
+        }
+        Ok(())
     }
 
     /// Admits a request, if there is room for all of it. One that would not fit into an empty queue is refused whatever waits:

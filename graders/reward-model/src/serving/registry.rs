@@ -60,11 +60,11 @@ impl Registry {
         })
     }
 
-    /// The slot of a name, made where there is none and `make` says so.
+    /// Begins a load: the slot of a name, made where there is none and `make` says so.
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] for a text that is no name, [`ModelError::Unknown`] where there is none and none is made.
-    pub(super) fn find_or_make(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
+    pub(super) fn begin(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(fits) {
             return Err(ModelError::NotLoadable(format!(
@@ -73,9 +73,15 @@ impl Registry {
             )));
         }
         if !make {
-            return self.find(Some(name));
+            let slot = self.find(Some(name))?;
+            slot.begin();
+            return Ok(slot);
         }
-        Ok(Arc::clone(self.slots_mut().entry(name.to_owned()).or_insert_with(|| Slot::new(name))))
+        let mut slots = self.slots_mut();
+        let slot = slots.entry(name.to_owned()).or_insert_with(|| Slot::new(name));
+        // Before anybody can see a new slot, so that it is never seen without a model and without one to come.
+        slot.begin();
+        Ok(Arc::clone(slot))
     }
 
     /// Gives a name up.

@@ -1,12 +1,12 @@
 //! A name, the model behind it, and how it came there.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use assay_core::Clock;
-use assay_core::reward_model::{ModelError, ModelLoad, ModelState, ModelStatus};
+use assay_core::reward_model::{ModelError, ModelState, ModelStatus};
 use tokio::sync::Notify;
 
 use super::loaded::{Counts, Loaded};
@@ -40,6 +40,12 @@ struct State {
     gone: bool,
 }
 
+/// No model, and whether one may come.
+struct Absent {
+    error: ModelError,
+    coming: bool,
+}
+
 impl Slot {
     pub(super) fn new(name: &str) -> Arc<Self> {
         Arc::new(Self {
@@ -61,20 +67,20 @@ impl Slot {
         self.lock().coming += 1;
     }
 
-    /// What a load is about: what it says, and what is known already.
+    /// What a load is about: what it says, and for the rest what is known already.
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] where nothing says where the model is.
-    pub(super) fn origin(&self, load: ModelLoad, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
+    pub(super) fn origin(&self, source: Option<String>, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
         let present = self.lock().origin.clone();
-        let (source, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
+        let (known, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
         let nowhere = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
                 "no model `{name}` was loaded yet; name its `source`, a directory or `org/name`"
             ))
         };
-        let source = load.source.or(source).ok_or_else(nowhere)?;
+        let source = source.or(known).ok_or_else(nowhere)?;
         Ok(Origin { source, options: options.or(kept).unwrap_or_default() })
     }
 
@@ -123,22 +129,30 @@ impl Slot {
     /// # Errors
     /// [`ModelError::Unavailable`], [`ModelError::Unknown`].
     pub(super) fn model(&self) -> Result<Arc<Loaded>, ModelError> {
+        self.present().map_err(|absent| absent.error)
+    }
+
+    fn present(&self) -> Result<Arc<Loaded>, Absent> {
         if let Some(loaded) = self.current.load_full() {
             return Ok(loaded);
         }
         let state = self.lock();
+        // It may have arrived before the lock was taken, and cannot while it is held.
+        if let Some(loaded) = self.current.load_full() {
+            return Ok(loaded);
+        }
         let name = &self.name;
         if state.gone {
-            return Err(ModelError::Unknown(format!("there is no model `{name}` any more")));
+            let error = ModelError::Unknown(format!("there is no model `{name}` any more"));
+            return Err(Absent { error, coming: false });
         }
-        // It may have arrived before the lock was taken.
-        self.current.load_full().ok_or_else(|| {
-            ModelError::Unavailable(match &state.problem {
-                _ if state.coming > 0 => format!("the model `{name}` is being loaded; ask again, or with patience"),
-                Some(problem) => format!("the model `{name}` failed to load: {problem}"),
-                None => format!("the model `{name}` is not loaded"),
-            })
-        })
+        let coming = state.coming > 0;
+        let error = ModelError::Unavailable(match &state.problem {
+            _ if coming => format!("the model `{name}` is being loaded; ask again, or with patience"),
+            Some(problem) => format!("the model `{name}` failed to load: {problem}"),
+            None => format!("the model `{name}` is not loaded"),
+        });
+        Err(Absent { error, coming })
     }
 
     /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one not at all.
@@ -152,13 +166,14 @@ impl Slot {
     ) -> Result<Arc<Loaded>, ModelError> {
         loop {
             let settled = self.settled.notified();
-            let refused = match self.model() {
-                Err(refused) if self.lock().coming > 0 => refused,
-                settled => return settled,
+            let error = match self.present() {
+                Ok(loaded) => return Ok(loaded),
+                Err(Absent { error, coming: false }) => return Err(error),
+                Err(Absent { error, coming: true }) => error,
             };
             let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_sub(clock.monotonic()));
             if left.is_zero() || tokio::time::timeout(left, settled).await.is_err() {
-                return Err(refused);
+                return Err(error);
             }
         }
     }
@@ -166,7 +181,7 @@ impl Slot {
     pub(super) fn status(&self, default: bool) -> ModelStatus {
         let state = self.lock();
         let loaded = self.current.load_full();
-        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ModelStatus {
             name: self.name.clone(),
             state: match loaded {

@@ -44,8 +44,8 @@ impl Files {
     /// The same, with a token of beginning before each text.
     pub(super) fn with_bos() -> Self {
         Self::new(&tokenizer(&template(
-            json!([special("<s>", 0), sequence("A", 0)]),
-            json!([special("<s>", 0), sequence("A", 0), sequence("B", 1)]),
+            &json!([special("<s>", 0), sequence("A", 0)]),
+            &json!([special("<s>", 0), sequence("A", 0), sequence("B", 1)]),
             &["<s>"],
         )))
         .with("tokenizer_config.json", r#"{"bos_token": "<s>"}"#)

@@ -26,6 +26,8 @@ pub struct Reader {
     pooling: Pooling,
     steps: Option<Steps>,
     vocabulary: usize,
+    /// The end-of-sequence token, where there is one.
+    end: Option<u32>,
 }
 
 impl Reader {
@@ -44,6 +46,7 @@ impl Reader {
             Some(text) => Pooling::parse(text, pad, |token| tokens.id(token))
                 .map_err(|problem| ReaderError::new("option `pooling`", problem))?,
         };
+        let end = config.special.get("eos_token").and_then(|end| tokens.id(end));
         let steps = match facts.kind {
             Kind::Steps => Some(open_steps(&tokens, options)?),
             Kind::Rollout | Kind::Pair | Kind::Embedding => None,
@@ -57,7 +60,7 @@ impl Reader {
                 return Err(ReaderError::new("option `max_tokens`", problem));
             }
         };
-        Ok(Self { kind: facts.kind, tokens, renderer, max_tokens, pooling, steps, vocabulary: facts.vocabulary })
+        Ok(Self { kind: facts.kind, tokens, renderer, max_tokens, pooling, steps, vocabulary: facts.vocabulary, end })
     }
 
     /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
@@ -93,6 +96,13 @@ impl Reader {
         match input {
             ModelInput::Text(text) => self.sequence(self.plain(text, Pair::None, truncate)?, None),
             ModelInput::Pair(first, second) => self.sequence(self.plain(first, Pair::Equal(second), truncate)?, None),
+            ModelInput::Bare { text, ended } => {
+                let mut ids = self.tokens.encode(text, false)?.ids;
+                if let Some(end) = self.end.filter(|end| *ended && ids.last() != Some(end)) {
+                    ids.push(end);
+                }
+                self.sequence(self.ids(&ids, truncate)?, None)
+            }
             ModelInput::Ids(ids) => self.sequence(self.ids(ids, truncate)?, None),
             ModelInput::Rollout { prompt, completion, reference } => self
                 .rollout(&Rollout { prompt: prompt.as_ref(), completion, reference: reference.as_deref() }, truncate),

@@ -9,7 +9,8 @@ use minijinja_contrib::pycompat;
 
 use super::json;
 
-/// Instructions a rendering may take: a few hundred times those of a long conversation.
+/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds time, not the size of what a
+/// template builds: templates are trusted as the weights beside them are.
 const FUEL: u64 = 20_000_000;
 
 /// The name of the only template of an environment, as errors show it.

@@ -8,11 +8,11 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::reward::{Trouble, ask, read};
+use super::reward::{Trouble, ask, read, retry_after};
 use crate::Api;
 
 /// The request. Other fields, as `prompts` and `labels`, are ignored, as the peer does.
@@ -53,11 +53,7 @@ impl IntoResponse for Refused {
             Trouble::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
             Trouble::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
         };
-        let mut response = (status, Json(json!({ "detail": detail }))).into_response();
-        if let Some(seconds) = after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
+        retry_after((status, Json(json!({ "detail": detail }))).into_response(), after)
     }
 }
 
@@ -79,7 +75,8 @@ pub(crate) async fn get_reward(State(api): State<Api>, headers: HeaderMap, body:
     let answer = ask(&api, None, inputs, Truncate::Refuse).await?;
     let rewards = answer.numbers(false)?;
     #[expect(clippy::cast_possible_truncation, reason = "a score as precise as its raw number")]
-    let scores = answer.scores.iter().zip(&rewards).map(|(score, raw)| score.score.map_or(*raw, |score| score as f32)).collect();
+    let scores =
+        answer.scores.iter().zip(&rewards).map(|(score, raw)| score.score.map_or(*raw, |score| score as f32)).collect();
     let extra_logs = ExtraLogs { dummy_scores: rewards.clone() };
     Ok(answer.reply(Json(RewardReply { rewards, scores, extra_logs })))
 }

@@ -6,7 +6,7 @@
 pub(crate) mod native;
 pub(crate) mod openai;
 
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 
 use super::reward::Trouble;
 
@@ -20,11 +20,4 @@ fn told(trouble: Trouble) -> (StatusCode, String, Option<u64>) {
         Trouble::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
         Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
     }
-}
-
-fn retry_after(mut response: axum::response::Response, after: Option<u64>) -> axum::response::Response {
-    if let Some(seconds) = after {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
 }

@@ -11,10 +11,10 @@ pub(crate) mod rerank;
 use assay_core::reward_model::Truncate;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use super::reward::Trouble;
+use super::reward::{Trouble, retry_after};
 
 /// Which end of a long text is cut.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -34,7 +34,7 @@ fn truncation(truncate: Option<bool>, direction: Direction) -> Truncate {
 }
 
 /// A refusal in the peer's words.
-pub(super) struct Refused(Trouble);
+pub(crate) struct Refused(Trouble);
 
 impl From<Trouble> for Refused {
     fn from(trouble: Trouble) -> Self {
@@ -59,10 +59,6 @@ impl IntoResponse for Refused {
             Trouble::Busy(error, after) => (StatusCode::TOO_MANY_REQUESTS, "Overloaded", error, Some(after)),
             Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
         };
-        let mut response = (status, Json(ErrorBody { error, error_type })).into_response();
-        if let Some(seconds) = after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
+        retry_after((status, Json(ErrorBody { error, error_type })).into_response(), after)
     }
 }

@@ -13,11 +13,11 @@ pub(crate) mod score;
 use assay_core::reward_model::Truncate;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reward::{Activation, Answer, Trouble, resolve};
+use super::reward::{Activation, Answer, Trouble, Usage, resolve, retry_after};
 use crate::Api;
 
 /// What every request of the peer may say. Other fields are ignored, as the peer does.
@@ -77,22 +77,6 @@ impl Basics {
     }
 }
 
-/// Tokens of a request, as the peer counts them.
-#[derive(Serialize)]
-struct Usage {
-    prompt_tokens: u64,
-    total_tokens: u64,
-    completion_tokens: u64,
-    prompt_tokens_details: Option<Value>,
-}
-
-impl Usage {
-    fn of(answer: &Answer) -> Self {
-        let tokens = answer.tokens();
-        Self { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: None }
-    }
-}
-
 /// A list of results, as most of the peer's replies are.
 #[derive(Serialize)]
 struct List<T> {
@@ -146,15 +130,9 @@ impl IntoResponse for Refused {
             Trouble::Busy(message, after) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
             }
-            Trouble::Failed(message) => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None)
-            }
+            Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None),
         };
         let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
-        let mut response = (status, Json(ErrorBody { error })).into_response();
-        if let Some(seconds) = after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
+        retry_after((status, Json(ErrorBody { error })).into_response(), after)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Ende
 }
 
 /// Creating the output would empty the input before it is read.
-fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
+pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
     let same = input.canonicalize().ok().is_some_and(|input| output.canonicalize().ok() == Some(input));
     ensure!(!same, "`{}` is the input; write the results to another file", output.display());
     Ok(())

@@ -258,11 +258,7 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(found.collect())))
     }
 
-    fn known_pairs<'a>(
-        &'a self,
-        model: &'a str,
-        pairs: &'a [Hash],
-    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         let collected: BTreeSet<Hash> = self
             .events()
             .into_iter()

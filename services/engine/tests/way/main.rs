@@ -6,4 +6,5 @@ mod cases;
 mod fixtures;
 mod idempotency;
 mod noise;
+mod pairs;
 mod recording;

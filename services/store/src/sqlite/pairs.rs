@@ -3,9 +3,9 @@
 use assay_core::Hash;
 use assay_core::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
 use assay_core::record::BodyKind;
+use sqlx::QueryBuilder;
 use sqlx::Row;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::QueryBuilder;
 
 use super::insert::Values;
 use super::rows::count;
@@ -98,10 +98,8 @@ pub(super) async fn page(
 }
 
 async fn read_pack(connection: &mut SqliteConnection, number: i64) -> Result<Vec<u8>, DatabaseError> {
-    let row = sqlx::query("select codec, size, content from packs where no = ?")
-        .bind(number)
-        .fetch_one(connection)
-        .await?;
+    let row =
+        sqlx::query("select codec, size, content from packs where no = ?").bind(number).fetch_one(connection).await?;
     let pack = Squeezed { codec: codec("packs", row.try_get(0)?)?, size: row.try_get(1)?, content: row.try_get(2)? };
     Ok(unsqueeze(&pack)?)
 }

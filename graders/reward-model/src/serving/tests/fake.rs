@@ -52,7 +52,7 @@ impl Gate {
 pub(super) struct World {
     /// Before each forward pass.
     pub(super) device: Gate,
-    /// Before a `slow:` source is loaded.
+    /// Before a `slow:` source is loaded, and before the text `wait` is read.
     pub(super) disk: Gate,
     /// Tokens of a batch beyond which memory runs out; 0 for none.
     pub(super) memory: Mutex<usize>,
@@ -114,7 +114,12 @@ impl Model for Fake {
         let whole = |text: &str| Sequence::whole(ids_of(text));
         let (main, reference) = match input {
             ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
-            ModelInput::Text(text) => (whole(text), None),
+            ModelInput::Text(text) => {
+                if &**text == "wait" {
+                    self.world.disk.pass();
+                }
+                (whole(text), None)
+            }
             ModelInput::Pair(main, reference) => (whole(main), Some(whole(reference))),
             ModelInput::Ids(ids) => (Sequence::whole(ids.clone()), None),
             ModelInput::Rollout { .. } => return Err(Refusal::Unreadable("it reads no rollouts".to_owned())),
@@ -220,4 +225,8 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
 /// An input of `tokens` ids, told apart from others by `mark`.
 pub(super) fn ids(mark: u32, tokens: usize) -> ModelInput {
     ModelInput::Ids(vec![mark; tokens])
+}
+
+pub(super) fn text(text: &str) -> ModelInput {
+    ModelInput::Text(Arc::from(text))
 }

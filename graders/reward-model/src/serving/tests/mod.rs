@@ -1,4 +1,5 @@
 mod fake;
+mod faults;
 mod names;
 mod queue;
 mod requests;
@@ -6,10 +7,11 @@ mod requests;
 use std::sync::Arc;
 
 use assay_core::SystemClock;
-use assay_core::reward_model::{ModelLoad, RewardModels};
+use assay_core::reward_model::{ModelError, ModelLoad, ModelReply, ModelRequest, RewardModels};
+use tokio::task::JoinHandle;
 
 use super::{Models, ServingOptions};
-use fake::World;
+use fake::{World, ids, request};
 
 /// Models without any loaded.
 fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
@@ -41,4 +43,29 @@ async fn until(mut so: impl FnMut() -> bool) {
 
 fn waiting(models: &Models) -> u64 {
     models.list().iter().map(|status| status.waiting_tokens).sum()
+}
+
+type Scored = Result<ModelReply, ModelError>;
+
+fn ask(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
+    let models = Arc::clone(models);
+    tokio::spawn(async move { models.score(request).await })
+}
+
+/// Puts the device to work on something else and leaves it there: what comes next waits.
+async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
+    world.device.close();
+    let before = world.device.arrived();
+    let held = ask(models, request("holder", vec![ids(99, 1)]));
+    until(|| world.device.arrived() > before).await;
+    held
+}
+
+fn raws(reply: &ModelReply) -> Vec<f32> {
+    reply.scores.iter().map(|score| score.as_ref().unwrap().raw.unwrap()).collect()
+}
+
+/// Whether a batch with an id was tried.
+fn ran(world: &World, id: u32) -> bool {
+    world.batches.lock().unwrap().iter().flatten().flatten().any(|other| *other == id)
 }

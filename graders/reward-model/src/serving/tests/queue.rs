@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assay_core::reward_model::{ModelError, Readout};
 use futures::FutureExt;
+use proptest::prelude::*;
 
 use super::super::former::Budget;
 use super::super::loaded::{Counts, Loaded};
@@ -199,4 +200,116 @@ fn a_sequence_that_gets_lost_is_no_wait_for_ever() {
     let mut ticket = bench.admit("a", &[10]).unwrap();
     drop(bench.queue.next());
     assert!(matches!(ticket.next().now_or_never().unwrap(), Err(ModelError::Device(_))));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Admit { caller: u8, lengths: Vec<usize>, patience: Option<u64>, other: bool },
+    Run,
+    GiveUp { which: usize },
+    Pass { seconds: u64 },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let lengths = prop::collection::vec(1..130usize, 1..6);
+    let patience = prop::option::of(0..6u64);
+    prop_oneof![
+        3 => (0..3u8, lengths, patience, any::<bool>())
+            .prop_map(|(caller, lengths, patience, other)| Step::Admit { caller, lengths, patience, other }),
+        3 => Just(Step::Run),
+        1 => (0..8usize).prop_map(|which| Step::GiveUp { which }),
+        1 => (1..4u64).prop_map(|seconds| Step::Pass { seconds }),
+    ]
+}
+
+/// A request as the naive queue knows it: the lengths that wait.
+struct Known {
+    ticket: Ticket,
+    number: u32,
+    waiting: Vec<usize>,
+    deadline: Option<u64>,
+    other: bool,
+}
+
+proptest! {
+    #[test]
+    fn every_sequence_is_run_once_or_given_up_or_late(steps in prop::collection::vec(step(), 1..60)) {
+        let bench = bench();
+        let mut known: Vec<Known> = Vec::new();
+        let (mut now, mut number) = (0, 0);
+        for step in steps {
+            match step {
+                Step::Admit { caller, lengths, patience, other } => {
+                    number += 1;
+                    let model = Arc::clone(if other { &bench.other } else { &bench.model });
+                    let deadline = patience.map(|patience| now + patience);
+                    let sequences = lengths.iter().map(|length| Sequence::whole(vec![number; *length])).collect();
+                    let order = Order {
+                        caller: Arc::from(caller.to_string()),
+                        model,
+                        deadline: deadline.map(Duration::from_secs),
+                        sequences,
+                    };
+                    let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
+                    let fits = waits + lengths.iter().sum::<usize>() <= 1_000;
+                    match bench.queue.admit(order) {
+                        Ok(ticket) => {
+                            prop_assert!(fits);
+                            known.push(Known { ticket, number, waiting: lengths, deadline, other });
+                        }
+                        Err(error) => {
+                            prop_assert!(!fits);
+                            let refused = ModelError::Overloaded { waiting: waits as u64, retry_after: Duration::from_secs(1) };
+                            prop_assert_eq!(error, refused);
+                        }
+                    }
+                }
+                Step::Run => {
+                    let due = known.iter().any(|known| {
+                        !known.waiting.is_empty() && known.deadline.is_none_or(|deadline| deadline > now)
+                    });
+                    // Without anything due it would wait.
+                    if due {
+                        let batch = bench.queue.next().unwrap();
+                        let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
+                        prop_assert!(!batch.is_empty() && batch.len() <= BATCH.rows);
+                        prop_assert!(batch.len() == 1 || tokens <= BATCH.tokens);
+                        for job in batch {
+                            let (number, length) = (job.sequence.ids[0], job.sequence.len());
+                            let known = known.iter_mut().find(|known| known.number == number).unwrap();
+                            prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it was late");
+                            prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
+                            let place = known.waiting.iter().position(|other| *other == length);
+                            prop_assert!(place.is_some(), "it was not waiting");
+                            known.waiting.remove(place.unwrap());
+                        }
+                    }
+                }
+                Step::GiveUp { which } => {
+                    if which < known.len() {
+                        let given_up = known.remove(which);
+                        prop_assert_eq!(given_up.ticket.give_up(), !given_up.waiting.is_empty());
+                    }
+                }
+                Step::Pass { seconds } => {
+                    now += seconds;
+                    bench.clock.set(now);
+                }
+            }
+            // What is late leaves when a batch is formed, at the earliest; a caller that hears of it gives the rest up.
+            for known in &mut known {
+                if let Some(Err(error)) = known.ticket.next().now_or_never() {
+                    let late = known.deadline.is_some_and(|deadline| deadline <= now);
+                    let expired = late && error == ModelError::Expired;
+                    let dropped = matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
+                    prop_assert!(expired || dropped, "{error:?}");
+                    known.ticket.give_up();
+                    known.waiting.clear();
+                }
+            }
+            let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
+            let counted = [&bench.model, &bench.other].map(|model| model.counts.waiting.load(Ordering::Relaxed));
+            prop_assert_eq!(counted.iter().sum::<u64>(), waits as u64);
+        }
+    }
 }

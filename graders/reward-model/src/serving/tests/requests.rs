@@ -1,44 +1,14 @@
-//! Requests on their way through models: what they are answered, what is run for them, what they survive.
+//! Requests on their way through models: what they are answered, and what is run for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_core::reward_model::{ModelError, ModelInput, ModelReply, ModelRequest, Readout, Refusal, RewardModels};
+use assay_core::reward_model::{ModelError, ModelInput, ModelRequest, Readout, Refusal, RewardModels};
 use assay_core::{Completion, ErrorCode};
-use tokio::task::JoinHandle;
 
-use super::fake::{FAILS, NAN, PANICS, VANISHES, World, expected, ids, ids_of, request};
-use super::{Models, ServingOptions, from, one_model, until, waiting};
-
-type Scored = Result<ModelReply, ModelError>;
-
-fn ask(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
-    let models = Arc::clone(models);
-    tokio::spawn(async move { models.score(request).await })
-}
-
-/// Puts the device to work on something else and leaves it there: what comes next waits.
-async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
-    world.device.close();
-    let before = world.device.arrived();
-    let held = ask(models, request("holder", vec![ids(99, 1)]));
-    until(|| world.device.arrived() > before).await;
-    held
-}
-
-fn raws(reply: &ModelReply) -> Vec<f32> {
-    reply.scores.iter().map(|score| score.as_ref().unwrap().raw.unwrap()).collect()
-}
-
-fn text(text: &str) -> ModelInput {
-    ModelInput::Text(Arc::from(text))
-}
-
-/// Whether a batch with an id was tried.
-fn ran(world: &World, id: u32) -> bool {
-    world.batches.lock().unwrap().iter().flatten().flatten().any(|other| *other == id)
-}
+use super::fake::{expected, ids, ids_of, request, text};
+use super::{ServingOptions, ask, from, hold, one_model, ran, raws, until, waiting};
 
 #[tokio::test]
 async fn scores_stand_where_their_inputs_stood() {
@@ -65,6 +35,20 @@ async fn scores_stand_where_their_inputs_stood() {
     let status = models.list().remove(0);
     assert_eq!(status.scored, 197);
     assert_eq!(status.waiting_tokens, 0);
+}
+
+#[tokio::test]
+async fn only_so_many_threads_read_at_once() {
+    let (world, models) = one_model(ServingOptions { readers: 2, ..ServingOptions::default() }).await;
+    let asked = ask(&models, request("a", vec![text("wait"); 200]));
+    until(|| world.disk.arrived() == 2).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.disk.arrived(), 2);
+    world.disk.open();
+    let reply = asked.await.unwrap().unwrap();
+    assert_eq!(raws(&reply), [expected("v1", &ids_of("wait")); 200]);
 }
 
 #[tokio::test]
@@ -175,97 +159,6 @@ async fn a_request_that_nobody_waits_for_is_never_run() {
     held.await.unwrap().unwrap();
     models.score(request("a", vec![ids(7, 1)])).await.unwrap();
     assert!(!ran(&world, 5) && !ran(&world, 6));
-}
-
-#[tokio::test]
-async fn what_fails_in_a_batch_fails_alone() {
-    for (id, says) in
-        [(PANICS, "on purpose"), (FAILS, "fell over"), (NAN, "not finite"), (VANISHES, "0 readouts for 1")]
-    {
-        let (world, models) = one_model(ServingOptions::default()).await;
-        let held = hold(&world, &models).await;
-        let before = ask(&models, request("a", vec![ids(1, 10), ids(2, 11)]));
-        let faulty = ask(&models, request("b", vec![ids(3, 12), ids(id, 1)]));
-        let after = ask(&models, request("c", vec![ids(4, 13)]));
-        until(|| waiting(&models) == 10 + 11 + 12 + 1 + 13).await;
-        world.device.open();
-        held.await.unwrap().unwrap();
-        assert_eq!(raws(&before.await.unwrap().unwrap()), [expected("v1", &[1; 10]), expected("v1", &[2; 11])]);
-        assert_eq!(raws(&after.await.unwrap().unwrap()), [expected("v1", &[4; 13])]);
-        match faulty.await.unwrap() {
-            Err(ModelError::Device(message)) => assert!(message.contains(says), "{message}"),
-            other => panic!("{other:?}"),
-        }
-        let later = models.score(request("b", vec![ids(3, 12)])).await.unwrap();
-        assert_eq!(raws(&later), [expected("v1", &[3; 12])], "the thread lives on");
-    }
-}
-
-#[tokio::test]
-async fn a_panic_of_the_tokenizer_costs_its_request_only() {
-    let (_, models) = one_model(ServingOptions { readers: 1, ..ServingOptions::default() }).await;
-    let refused = models.score(request("a", vec![text("fine"), text("panic")])).await;
-    assert!(matches!(refused, Err(ModelError::Device(_))), "{refused:?}");
-    models.score(request("a", vec![text("fine")])).await.unwrap();
-}
-
-#[tokio::test]
-async fn when_memory_runs_out_batches_get_smaller() {
-    let options = ServingOptions { batch_tokens: 800, cache_bytes: 0, ..ServingOptions::default() };
-    let (world, models) = one_model(options).await;
-    *world.memory.lock().unwrap() = 150;
-    let inputs: Vec<_> = (0..16).map(|mark| ids(mark, 50)).collect();
-    let reply = models.score(request("a", inputs.clone())).await.unwrap();
-    let right: Vec<_> = (0..16).map(|mark| expected("v1", &[mark; 50])).collect();
-    assert_eq!(raws(&reply), right);
-    world.batches.lock().unwrap().clear();
-    models.score(request("a", inputs)).await.unwrap();
-    let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).collect();
-    assert_eq!(sizes, [2; 8], "800, 400 and 200 tokens were too many; 100 are kept to");
-}
-
-#[tokio::test]
-async fn what_does_not_fit_alone_is_told_so() {
-    let (world, models) = one_model(ServingOptions::default()).await;
-    *world.memory.lock().unwrap() = 150;
-    let refused = models.score(request("a", vec![ids(1, 151)])).await;
-    assert!(matches!(&refused, Err(ModelError::Device(message)) if message.contains("out of memory")), "{refused:?}");
-    models.score(request("a", vec![ids(1, 150)])).await.unwrap();
-}
-
-#[tokio::test]
-async fn stopping_answers_what_waits_and_refuses_what_comes() {
-    let (world, models) = one_model(ServingOptions::default()).await;
-    let held = hold(&world, &models).await;
-    let waits = ask(&models, request("a", vec![ids(5, 10)]));
-    until(|| waiting(&models) == 10).await;
-    let stopping = tokio::spawn({
-        let models = Arc::clone(&models);
-        async move { models.stop(Duration::MAX).await }
-    });
-    while models.score(request("b", vec![])).await != Err(ModelError::ShuttingDown) {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(models.load("n".to_owned(), from("v2")).await, Err(ModelError::ShuttingDown));
-    assert!(!stopping.is_finished());
-    world.device.open();
-    stopping.await.unwrap();
-    held.await.unwrap().unwrap();
-    waits.await.unwrap().unwrap();
-    models.stop(Duration::MAX).await;
-}
-
-#[tokio::test]
-async fn stopping_refuses_what_waits_past_its_patience() {
-    let (world, models) = one_model(ServingOptions::default()).await;
-    let held = hold(&world, &models).await;
-    let waits = ask(&models, request("a", vec![ids(5, 10)]));
-    until(|| waiting(&models) == 10).await;
-    models.stop(Duration::ZERO).await;
-    assert_eq!(waits.await.unwrap(), Err(ModelError::ShuttingDown));
-    world.device.open();
-    held.await.unwrap().unwrap();
-    assert!(!ran(&world, 5));
 }
 
 /// A thousand clients ask without a pause while the model is replaced twenty times.

@@ -9,9 +9,9 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{retry_after, told};
+use super::told;
 use crate::Api;
-use crate::compat::reward::{Activation, Inputs, Trouble, ask, read, stamp, values};
+use crate::compat::reward::{Activation, Inputs, Trouble, ask, read, retry_after, stamp, values};
 use crate::error::ApiError;
 
 /// The request. Other fields are ignored, as the peer does.

@@ -10,9 +10,11 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{retry_after, told};
+use super::told;
 use crate::Api;
-use crate::compat::reward::{Activation, Answer, Inputs, Trouble, ask, label, largest, read, stamp, values};
+use crate::compat::reward::{
+    Activation, Inputs, Texts, Trouble, Usage, ask, label, largest, read, retry_after, stamp, values,
+};
 
 /// A refusal in the peer's words.
 pub(crate) struct Refused(Trouble);
@@ -44,21 +46,6 @@ impl IntoResponse for Refused {
         };
         let body = ErrorBody { object: "error", message, kind, param: None, code: status.as_u16() };
         retry_after((status, Json(body)).into_response(), after)
-    }
-}
-
-#[derive(Serialize)]
-struct Usage {
-    prompt_tokens: u64,
-    total_tokens: u64,
-    completion_tokens: u64,
-    prompt_tokens_details: Option<Value>,
-}
-
-impl Usage {
-    fn of(answer: &Answer) -> Self {
-        let tokens = answer.tokens();
-        Self { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: None }
     }
 }
 
@@ -149,20 +136,13 @@ pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body:
 #[derive(Deserialize)]
 struct ScoreRequest {
     query: String,
-    items: Items,
+    items: Texts,
     #[serde(default)]
     label_token_ids: Option<Vec<u32>>,
     #[serde(default)]
     apply_softmax: bool,
     #[serde(default)]
     item_first: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "it is a string or a list of strings")]
-enum Items {
-    One(String),
-    Several(Vec<String>),
 }
 
 #[derive(Serialize)]
@@ -191,11 +171,7 @@ pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body
         let message = "`apply_softmax` is true: probabilities are those of the labels among themselves";
         return Err(Trouble::Input(message.to_owned()).into());
     }
-    let items = match request.items {
-        Items::One(item) => vec![item],
-        Items::Several(items) => items,
-    };
-    let inputs = items.into_iter().map(|item| {
+    let inputs = request.items.into_list().into_iter().map(|item| {
         let text = if request.item_first { item + &request.query } else { request.query.clone() + &item };
         ModelInput::Text(text.into())
     });

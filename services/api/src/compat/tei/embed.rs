@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Direction, Refused, truncation};
 use crate::Api;
-use crate::compat::reward::{Trouble, ask, read};
+use crate::compat::reward::{Texts, Trouble, ask, read};
 
 /// The request. Other fields are ignored, as the peer does.
 #[derive(Deserialize)]
@@ -23,13 +23,6 @@ struct EmbedRequest {
     truncation_direction: Direction,
     #[serde(default = "yes")]
     normalize: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "it is a string or a list of strings")]
-enum Texts {
-    One(String),
-    Several(Vec<String>),
 }
 
 fn yes() -> bool {
@@ -50,11 +43,7 @@ fn yes() -> bool {
 pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let request: EmbedRequest = read(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
-    let texts = match request.inputs {
-        Texts::One(text) => vec![text],
-        Texts::Several(texts) => texts,
-    };
-    let inputs = texts.into_iter().map(|text| ModelInput::Text(text.into())).collect();
+    let inputs = request.inputs.into_list().into_iter().map(|text| ModelInput::Text(text.into())).collect();
     let answer = ask(&api, None, inputs, truncate).await?;
     let vectors = answer.scores.iter().map(|score| match &score.readout {
         Readout::Embedding(vector) if request.normalize => Ok(normalised(vector)),

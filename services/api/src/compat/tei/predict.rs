@@ -60,11 +60,7 @@ enum Predictions {
         (status = 429, description = "Too much waits", body = Value),
         (status = 503, description = "No model is ready", body = Value),
     ))]
-pub(crate) async fn predict(
-    State(api): State<Api>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refused> {
+pub(crate) async fn predict(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let request: PredictRequest = read(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {
@@ -101,14 +97,15 @@ fn input(texts: Vec<String>) -> Result<ModelInput, Trouble> {
 fn predictions(model: &ModelInfo, score: &ModelScore, raw_scores: bool) -> Result<Vec<Prediction>, Trouble> {
     let activation = if raw_scores { Activation::Off } else { Activation::On };
     let values = match &score.readout {
-        Readout::Embedding(_) => return Err(Trouble::Failed(format!("the model `{}` is not a classifier", model.name))),
+        Readout::Embedding(_) => {
+            return Err(Trouble::Failed(format!("the model `{}` is not a classifier", model.name)));
+        }
         // One prediction an input: the number that stands for all steps.
         Readout::Steps(_) => score.raw.into_iter().collect(),
         _ => values(model, score, activation),
     };
     let scored = values.into_iter().enumerate();
-    let mut predictions: Vec<_> =
-        scored.map(|(at, score)| Prediction { score, label: label(model, at) }).collect();
+    let mut predictions: Vec<_> = scored.map(|(at, score)| Prediction { score, label: label(model, at) }).collect();
     predictions.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(predictions)
 }

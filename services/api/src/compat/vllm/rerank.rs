@@ -10,10 +10,10 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::score::{Texts, compare};
+use super::score::compare;
 use super::{Basics, Refused};
 use crate::Api;
-use crate::compat::reward::{read, stamp};
+use crate::compat::reward::{Texts, read, stamp};
 
 #[derive(Deserialize)]
 struct RerankRequest {

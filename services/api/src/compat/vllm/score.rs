@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
-use crate::compat::reward::{Activation, Answer, Trouble, ask, read, stamp};
+use crate::compat::reward::{Activation, Answer, Texts, Trouble, ask, read, stamp};
 use crate::error::ApiError;
 
 /// The two sides, under any of the names the peer knows them by.
@@ -24,22 +24,6 @@ struct ScoreRequest {
     text_1: Texts,
     #[serde(alias = "documents", alias = "items", alias = "data_2")]
     text_2: Texts,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "it is a string or a list of strings")]
-pub(super) enum Texts {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Texts {
-    pub(super) fn into_list(self) -> Vec<String> {
-        match self {
-            Self::One(text) => vec![text],
-            Self::Several(texts) => texts,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -80,11 +64,9 @@ pub(crate) async fn v1_score(state: State<Api>, headers: HeaderMap, body: Body) 
 
 /// One text on the left stands beside each on the right; else both sides are as long.
 fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<(Arc<str>, Arc<str>)>, Trouble> {
-    let shared = |texts: Vec<String>| texts.into_iter().map(Arc::<str>::from);
-    if left.len() == 1
-        && let Some(query) = shared(left.clone()).next()
-    {
-        return Ok(shared(right).map(|text| (query.clone(), text)).collect());
+    let mut left: Vec<Arc<str>> = left.into_iter().map(Arc::from).collect();
+    if let [query] = left.as_slice() {
+        left = vec![Arc::clone(query); right.len()];
     }
     if left.len() != right.len() {
         return Err(Trouble::Input(format!(
@@ -93,7 +75,7 @@ fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<(Arc<str>, Arc<st
             right.len()
         )));
     }
-    Ok(shared(left).zip(shared(right)).collect())
+    Ok(left.into_iter().zip(right.into_iter().map(Arc::from)).collect())
 }
 
 /// A number a pair: of a model that reads pairs, or the cosine of two embeddings.

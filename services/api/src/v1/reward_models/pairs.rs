@@ -48,7 +48,9 @@ pub(crate) async fn collect(
     let PairsRequest { pairs } = body::json(&api, &headers, body).await?;
     let most = api.limits().batch_items;
     if pairs.is_empty() {
-        return Err(Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one").into());
+        return Err(
+            Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one").into()
+        );
     }
     if pairs.len() > most {
         let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());

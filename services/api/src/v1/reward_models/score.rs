@@ -10,10 +10,10 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 
 use super::path_name;
+use crate::Api;
 use crate::body::{self, ReadBody};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
-use crate::Api;
 
 /// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never squeezed; `score` is what the model's
 /// declared normalisation makes of it. An input that the model cannot read has an `error` instead, and costs no other.

@@ -1,6 +1,8 @@
 //! Weights out of nothing: the same numbers for a name and a size everywhere, so that models can be compared with other
 //! implementations without anyone's files, and timed in any size.
 
+pub(crate) mod tensors;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -42,11 +44,20 @@ fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Writes the directory of a model: its configuration and such weights for tensors of these sizes.
+/// Writes the directory of a model that a configuration describes, but for its tokenizer: `config.json` and `model.safetensors`.
 ///
 /// # Errors
-/// When the files cannot be written.
-pub fn write(directory: &Path, config: &Value, tensors: &BTreeMap<String, Vec<usize>>) -> Result<(), LoadError> {
+/// The configuration is none of a decoder or a BERT, or the files cannot be written.
+pub fn write(directory: &Path, config: &Value) -> Result<(), LoadError> {
+    write_tensors(directory, config, &tensors::tensors(config)?)
+}
+
+/// As [`write`], for tensors of these sizes.
+pub(crate) fn write_tensors(
+    directory: &Path,
+    config: &Value,
+    tensors: &BTreeMap<String, Vec<usize>>,
+) -> Result<(), LoadError> {
     let at_fault = |error: &dyn std::fmt::Display| LoadError::new(format!("`{}`: {error}", directory.display()));
     let bytes: Vec<(&str, &[usize], Vec<u8>)> = tensors
         .iter()

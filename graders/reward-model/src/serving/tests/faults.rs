@@ -1,0 +1,127 @@
+//! What requests survive, and how serving ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::SystemClock;
+use assay_core::reward_model::{ModelError, RewardModels};
+
+use super::fake::{FAILS, NAN, PANICS, VANISHES, World, expected, ids, request, text};
+use super::{Models, ServingOptions, ask, from, hold, one_model, ran, raws, until, waiting};
+
+#[tokio::test]
+async fn what_fails_in_a_batch_fails_alone() {
+    for (id, says) in
+        [(PANICS, "on purpose"), (FAILS, "fell over"), (NAN, "not finite"), (VANISHES, "0 readouts for 1")]
+    {
+        let (world, models) = one_model(ServingOptions::default()).await;
+        let held = hold(&world, &models).await;
+        let before = ask(&models, request("a", vec![ids(1, 10), ids(2, 11)]));
+        let faulty = ask(&models, request("b", vec![ids(3, 12), ids(id, 1)]));
+        let after = ask(&models, request("c", vec![ids(4, 13)]));
+        until(|| waiting(&models) == 10 + 11 + 12 + 1 + 13).await;
+        world.device.open();
+        held.await.unwrap().unwrap();
+        assert_eq!(raws(&before.await.unwrap().unwrap()), [expected("v1", &[1; 10]), expected("v1", &[2; 11])]);
+        assert_eq!(raws(&after.await.unwrap().unwrap()), [expected("v1", &[4; 13])]);
+        match faulty.await.unwrap() {
+            Err(ModelError::Device(message)) => assert!(message.contains(says), "{message}"),
+            other => panic!("{other:?}"),
+        }
+        let later = models.score(request("b", vec![ids(3, 12)])).await.unwrap();
+        assert_eq!(raws(&later), [expected("v1", &[3; 12])], "the thread lives on");
+    }
+}
+
+#[tokio::test]
+async fn the_one_to_blame_is_found_by_halves() {
+    let (world, models) = one_model(ServingOptions::default()).await;
+    let held = hold(&world, &models).await;
+    let innocent = ask(&models, request("a", (1..64).map(|mark| ids(mark, 10)).collect()));
+    let faulty = ask(&models, request("b", vec![ids(FAILS, 10)]));
+    until(|| waiting(&models) == 640).await;
+    world.batches.lock().unwrap().clear();
+    world.device.open();
+    held.await.unwrap().unwrap();
+    innocent.await.unwrap().unwrap();
+    faulty.await.unwrap().unwrap_err();
+    let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).filter(|size| *size > 1).collect();
+    assert_eq!(sizes[0], 64);
+    assert_eq!(sizes.iter().sum::<usize>(), 64 + 2 * (32 + 16 + 8 + 4 + 2), "two halves each time, not one by one");
+}
+
+#[tokio::test]
+async fn a_panic_of_the_tokenizer_costs_its_request_only() {
+    let (_, models) = one_model(ServingOptions { readers: 1, ..ServingOptions::default() }).await;
+    let refused = models.score(request("a", vec![text("fine"), text("panic")])).await;
+    assert!(matches!(refused, Err(ModelError::Device(_))), "{refused:?}");
+    models.score(request("a", vec![text("fine")])).await.unwrap();
+}
+
+#[tokio::test]
+async fn when_memory_runs_out_batches_get_smaller() {
+    let options = ServingOptions { batch_tokens: 800, cache_bytes: 0, ..ServingOptions::default() };
+    let (world, models) = one_model(options).await;
+    *world.memory.lock().unwrap() = 150;
+    let inputs: Vec<_> = (0..16).map(|mark| ids(mark, 50)).collect();
+    let reply = models.score(request("a", inputs.clone())).await.unwrap();
+    let right: Vec<_> = (0..16).map(|mark| expected("v1", &[mark; 50])).collect();
+    assert_eq!(raws(&reply), right);
+    world.batches.lock().unwrap().clear();
+    models.score(request("a", inputs)).await.unwrap();
+    let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).collect();
+    assert_eq!(sizes, [2; 8], "800, 400 and 200 tokens were too many; 100 are kept to");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_alone_is_told_so() {
+    let (world, models) = one_model(ServingOptions::default()).await;
+    *world.memory.lock().unwrap() = 150;
+    let refused = models.score(request("a", vec![ids(1, 151)])).await;
+    assert!(matches!(&refused, Err(ModelError::Device(message)) if message.contains("out of memory")), "{refused:?}");
+    models.score(request("a", vec![ids(1, 150)])).await.unwrap();
+}
+
+#[tokio::test]
+async fn stopping_answers_what_waits_and_refuses_what_comes() {
+    let (world, models) = one_model(ServingOptions::default()).await;
+    let held = hold(&world, &models).await;
+    let waits = ask(&models, request("a", vec![ids(5, 10)]));
+    until(|| waiting(&models) == 10).await;
+    let stopping = tokio::spawn({
+        let models = Arc::clone(&models);
+        async move { models.stop(Duration::MAX).await }
+    });
+    while models.score(request("b", vec![])).await != Err(ModelError::ShuttingDown) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(models.load("n".to_owned(), from("v2")).await, Err(ModelError::ShuttingDown));
+    assert!(!stopping.is_finished());
+    world.device.open();
+    stopping.await.unwrap();
+    held.await.unwrap().unwrap();
+    waits.await.unwrap().unwrap();
+    models.stop(Duration::MAX).await;
+}
+
+#[tokio::test]
+async fn stopping_refuses_what_waits_past_its_patience() {
+    let (world, models) = one_model(ServingOptions::default()).await;
+    let held = hold(&world, &models).await;
+    let waits = ask(&models, request("a", vec![ids(5, 10)]));
+    until(|| waiting(&models) == 10).await;
+    models.stop(Duration::ZERO).await;
+    assert_eq!(waits.await.unwrap(), Err(ModelError::ShuttingDown));
+    world.device.open();
+    held.await.unwrap().unwrap();
+    assert!(!ran(&world, 5));
+}
+
+#[tokio::test]
+async fn dropping_the_models_ends_their_thread() {
+    let clock = Arc::new(SystemClock::new());
+    let options = ServingOptions::default();
+    let models = Models::start(Arc::new(Arc::<World>::default()), options, Arc::clone(&clock) as _).unwrap();
+    drop(models);
+    until(|| Arc::strong_count(&clock) == 1).await;
+}

@@ -1,0 +1,79 @@
+//! Inputs as other servers take them: texts, token ids, conversations.
+
+use assay_core::Completion;
+use assay_core::reward_model::ModelInput;
+use serde::Deserialize;
+
+use super::Trouble;
+
+/// One text or several.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "it is a string or a list of strings")]
+pub(in crate::compat) enum Texts {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Texts {
+    /// The texts, in order.
+    pub(in crate::compat) fn into_list(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Several(texts) => texts,
+        }
+    }
+}
+
+/// One input or several, as texts or token ids.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "it is a string, a list of strings, a list of token ids, or a list of such lists")]
+pub(in crate::compat) enum Inputs {
+    /// One text.
+    Text(String),
+    /// Texts.
+    Texts(Vec<String>),
+    /// Token ids of one input.
+    Ids(Vec<u32>),
+    /// Token ids of each.
+    IdLists(Vec<Vec<u32>>),
+}
+
+impl Inputs {
+    /// Whether the reply to it is a list.
+    pub(in crate::compat) fn is_list(&self) -> bool {
+        matches!(self, Self::Texts(_) | Self::IdLists(_))
+    }
+
+    /// The inputs, texts with the special tokens that the tokenizer adds by itself unless they bring their own.
+    pub(in crate::compat) fn into_inputs(self, add_special_tokens: bool) -> Vec<ModelInput> {
+        let text = |text: String| {
+            let text = text.into();
+            if add_special_tokens { ModelInput::Text(text) } else { ModelInput::Bare { text, ended: false } }
+        };
+        match self {
+            Self::Text(one) => vec![text(one)],
+            Self::Texts(texts) => texts.into_iter().map(text).collect(),
+            Self::Ids(ids) => vec![ModelInput::Ids(ids)],
+            Self::IdLists(lists) => lists.into_iter().map(ModelInput::Ids).collect(),
+        }
+    }
+}
+
+/// A conversation as an input: what is judged is its last message, one of the assistant.
+pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInput, Trouble> {
+    let Completion::Messages(messages) = messages else {
+        return Err(Trouble::Input("`messages` is a list of messages".to_owned()));
+    };
+    match messages.split_last() {
+        Some((last, before)) if last.role == "assistant" => Ok(ModelInput::Rollout {
+            prompt: (!before.is_empty()).then(|| Completion::Messages(before.into())),
+            completion: Completion::Messages([last.clone()].into()),
+            reference: None,
+        }),
+        _ => Err(Trouble::Input(
+            "the last of the `messages` is one of the role `assistant`: it is what is judged".to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,284 @@
+//! Models that answer by rule, behind the router.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_api::{Api, ApiLimits, ApiParts};
+use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
+use assay_core::reward_model::{
+    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState, ModelStatus,
+    Readout, Refusal, RewardModels, Scale,
+};
+use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
+use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::store::Memory;
+
+/// The number that a text ends in is what a model says of it, so a test reads its answers off its questions.
+fn number(text: &str) -> f32 {
+    let digits = text.rsplit(|letter: char| !(letter.is_ascii_digit() || letter == '.' || letter == '-')).next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0.0)
+}
+
+/// Longest input, in bytes that stand for tokens here.
+pub(crate) const MAX_TOKENS: usize = 1_000;
+
+/// A model whose head is named.
+pub(crate) fn model(name: &str, head: &'static str) -> ModelInfo {
+    let labels: &[&str] = match head {
+        "classes" => &["bad", "middling", "good"],
+        "labels" => &["A", "B"],
+        _ => &[],
+    };
+    ModelInfo {
+        name: name.to_owned(),
+        version: "0123abcd".to_owned(),
+        source: format!("org/{name}"),
+        architecture: "FakeForSequenceClassification".to_owned(),
+        head,
+        pooling: "last".to_owned(),
+        scale: match head {
+            "labels" | "steps" => Scale::Probability,
+            "embedding" => Scale::Cosine,
+            _ => Scale::Logit,
+        },
+        normalise: "sigmoid",
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        template: "chat",
+        parameters: 1,
+        hidden: 2,
+        layers: 1,
+        max_tokens: MAX_TOKENS,
+        dtype: "f32",
+        device: "cpu".to_owned(),
+        loaded_us: 1_795_000_000_000_000,
+    }
+}
+
+/// Models by name; the first is the default.
+pub(crate) struct Fake {
+    models: Mutex<BTreeMap<String, Arc<ModelInfo>>>,
+    default: String,
+    /// Every request that was scored.
+    pub(crate) asked: Mutex<Vec<ModelRequest>>,
+    /// What every request gets instead, when it is set.
+    pub(crate) error: Mutex<Option<ModelError>>,
+    /// What was loaded.
+    pub(crate) loaded: Mutex<Vec<(String, ModelLoad)>>,
+}
+
+impl Fake {
+    fn new(models: Vec<ModelInfo>) -> Self {
+        let default = models.first().map(|model| model.name.clone()).unwrap_or_default();
+        let models = models.into_iter().map(|model| (model.name.clone(), Arc::new(model))).collect();
+        Self {
+            models: Mutex::new(models),
+            default,
+            asked: Mutex::default(),
+            error: Mutex::default(),
+            loaded: Mutex::default(),
+        }
+    }
+
+    /// The inputs of the last request.
+    pub(crate) fn last_inputs(&self) -> Vec<ModelInput> {
+        self.asked.lock().unwrap().last().unwrap().inputs.clone()
+    }
+}
+
+fn text_of(input: &ModelInput) -> Result<String, Refusal> {
+    match input {
+        ModelInput::Rollout { completion, .. } => Ok(completion.text().into_owned()),
+        ModelInput::Text(text) | ModelInput::Bare { text, .. } | ModelInput::Pair(_, text) => Ok(text.to_string()),
+        ModelInput::Ids(ids) if ids.contains(&99) => Err(Refusal::Unreadable("the token 99 is none".to_owned())),
+        ModelInput::Ids(ids) => Ok(ids.last().unwrap().to_string()),
+    }
+}
+
+fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
+    let text = text_of(input)?;
+    if text.len() > MAX_TOKENS {
+        return Err(Refusal::TooLong { tokens: text.len(), max: MAX_TOKENS });
+    }
+    let value = if text.contains("overflow") { f32::NAN } else { number(&text) };
+    let (readout, raw) = match model.head {
+        "classes" => (Readout::Classes(vec![-100.0, value, 0.0]), None),
+        "labels" => (Readout::Labels(vec![value, 1.0 - value]), Some(value)),
+        "steps" => (Readout::Steps(vec![0.75, value]), Some(value.min(0.75))),
+        "embedding" => {
+            (Readout::Embedding(vec![3.0, value]), matches!(input, ModelInput::Rollout { .. }).then_some(value))
+        }
+        _ => (Readout::Scalar(value), Some(value)),
+    };
+    let score = raw.map(|raw| 1.0 / (1.0 + f64::from(-raw).exp()));
+    let tokens = u32::try_from(text.len()).unwrap();
+    Ok(ModelScore { readout, raw, score, tokens, cut: 0, last_ids: vec![7, 8] })
+}
+
+impl RewardModels for Fake {
+    fn list(&self) -> Vec<ModelStatus> {
+        let models = self.models.lock().unwrap();
+        let status = |(name, info): (&String, &Arc<ModelInfo>)| ModelStatus {
+            name: name.clone(),
+            state: ModelState::Ready,
+            problem: None,
+            info: Some(Arc::clone(info)),
+            default: *name == self.default,
+            scored: 0,
+            tokens: 0,
+            waiting_tokens: 0,
+        };
+        models.iter().map(status).collect()
+    }
+
+    fn find(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
+        let name = name.unwrap_or(&self.default);
+        let found = self.models.lock().unwrap().get(name).cloned();
+        found.ok_or_else(|| ModelError::Unknown(format!("no reward model is named `{name}`")))
+    }
+
+    fn score(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
+        Box::pin(async move {
+            let model = self.find(request.model.as_deref())?;
+            if let Some(error) = self.error.lock().unwrap().clone() {
+                return Err(error);
+            }
+            if let Some(expected) = request.expected_version.clone().filter(|start| !model.version.starts_with(start)) {
+                let (name, version) = (model.name.clone(), model.version.clone());
+                return Err(ModelError::OtherVersion { name, version, expected });
+            }
+            let scores = request.inputs.iter().map(|input| score(&model, input)).collect();
+            self.asked.lock().unwrap().push(request);
+            Ok(ModelReply { model, scores })
+        })
+    }
+
+    fn load(&self, name: String, load: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
+        Box::pin(async move {
+            let source = match &load.source {
+                Some(source) if source.starts_with('/') => {
+                    return Err(ModelError::NotLoadable(format!("`{source}` is not under the folder of models")));
+                }
+                Some(source) => source.clone(),
+                None => self.find(Some(&name))?.source.clone(),
+            };
+            let info = Arc::new(ModelInfo { source, version: "4567".to_owned(), ..model(&name, "scalar") });
+            self.models.lock().unwrap().insert(name.clone(), Arc::clone(&info));
+            self.loaded.lock().unwrap().push((name, load));
+            Ok(info)
+        })
+    }
+
+    fn unload(&self, name: &str) -> Result<(), ModelError> {
+        let gone = self.models.lock().unwrap().remove(name);
+        gone.map(drop).ok_or_else(|| ModelError::Unknown(format!("no reward model is named `{name}`")))
+    }
+}
+
+/// Runs no programs.
+struct NoPrograms;
+
+impl Execute for NoPrograms {
+    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
+        let fault = Fault::lasting(assay_core::ErrorCode::GraderUnavailable, "there is nothing to run programs in");
+        Box::pin(std::future::ready(Err(NotExecuted::Failed(fault))))
+    }
+}
+
+/// The API behind its router.
+pub(crate) struct Service {
+    router: Router,
+    pub(crate) models: Arc<Fake>,
+}
+
+/// A reply read whole.
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
+}
+
+impl Got {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.bytes.to_vec()).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Code and pointer of a refusal.
+    pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
+        let body = self.json();
+        let pointer = body["error"]["pointer"].as_str().map(str::to_owned);
+        (self.status, body["error"]["code"].as_str().unwrap().to_owned(), pointer)
+    }
+}
+
+pub(crate) fn service(models: Vec<ModelInfo>) -> Service {
+    service_with(models, ApiLimits::default())
+}
+
+pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service {
+    let models = Arc::new(Fake::new(models));
+    let engine = Engine::start(EngineParts {
+        graders: GraderTable::new(Vec::new()),
+        store: Some(Arc::new(Memory::default())),
+        clock: Arc::new(SystemClock::new()),
+        ids: Ids::random(),
+        limits: Limits { workers: 1, ..Limits::default() },
+        policies: Policies::default(),
+        channels: ChannelSettings::default(),
+    });
+    let parts = ApiParts {
+        engine: engine.unwrap(),
+        programs: Arc::new(NoPrograms),
+        models: models.clone(),
+        metrics: Arc::new(String::new),
+        limits,
+    };
+    Service { router: assay_api::router(Api::new(parts)), models }
+}
+
+/// One model with this head.
+pub(crate) fn one(head: &'static str) -> Service {
+    service(vec![model("rm", head)])
+}
+
+/// A model that has no room.
+pub(crate) fn busy() -> Service {
+    let service = one("scalar");
+    let error = ModelError::Overloaded { waiting: 9, retry_after: Duration::from_secs(7) };
+    *service.models.error.lock().unwrap() = Some(error);
+    service
+}
+
+impl Service {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: String) -> Got {
+        let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+        let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Got { status: parts.status.as_u16(), headers: parts.headers, bytes }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Got {
+        self.send(Method::GET, path, String::new()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Got {
+        self.send(Method::POST, path, body.to_string()).await
+    }
+}

@@ -1,0 +1,103 @@
+//! A record in memory that keeps pairs and nothing else.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::{Arc, Mutex};
+
+use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::pair::{KnownPairs, PairPage, StoredPair};
+use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_core::{BoxFuture, GradeId, Hash, Visit};
+
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<Vec<StoredPair>>);
+
+impl Recorder for Memory {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let mut kept = self.0.lock().unwrap();
+        for (event, body) in entry.events.iter().zip(&entry.bodies) {
+            if let Event::Collected(collected) = event {
+                let pair = serde_json::from_slice(&body.content).unwrap();
+                let number = kept.len() as u64 + 1;
+                kept.push(StoredPair { number, collected: collected.clone(), pair });
+            }
+        }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+fn nothing<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
+    Box::pin(ready(Err(StoreError::Unavailable("this record keeps pairs only".to_owned()))))
+}
+
+impl Reader for Memory {
+    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+        let kept = self.0.lock().unwrap();
+        let of_model: Vec<Hash> =
+            kept.iter().filter(|pair| pair.collected.model == model).map(|pair| pair.collected.pair).collect();
+        let known = pairs.iter().copied().filter(|pair| of_model.contains(pair)).collect();
+        Box::pin(ready(Ok(KnownPairs { known, total: of_model.len() as u64 })))
+    }
+
+    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+        let kept = self.0.lock().unwrap();
+        let mut left =
+            kept.iter().filter(|pair| pair.collected.model == model && pair.number > after).cloned().peekable();
+        let pairs = left.by_ref().take(limit as usize).collect();
+        Box::pin(ready(Ok(PairPage { pairs, more: left.peek().is_some() })))
+    }
+
+    fn grade(&self, _: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+        nothing()
+    }
+
+    fn grades<'a>(
+        &'a self,
+        _: &'a GradeFilter,
+        _: Option<GradeId>,
+        _: u32,
+    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+        nothing()
+    }
+
+    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        nothing()
+    }
+
+    fn body(&self, _: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
+        nothing()
+    }
+
+    fn claim<'a>(&'a self, _: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        nothing()
+    }
+
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+        nothing()
+    }
+
+    fn visits<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+        nothing()
+    }
+
+    fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        nothing()
+    }
+
+    fn draws<'a>(&'a self, _: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+        nothing()
+    }
+
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(ready(Ok(())))
+    }
+}

@@ -1,0 +1,87 @@
+//! `assay models`: how good is it, to a model?
+
+mod bench;
+mod score;
+
+use std::io::Write;
+use std::path::Path;
+
+use assay_client::{Client, Retry};
+use assay_wire::reward_models::{LoadRequest, RewardModelBody};
+
+use super::{block_on, configuration};
+use crate::arguments::{ModelAction, Models};
+use crate::exit::Ended;
+use crate::table::{self, cell};
+
+pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
+    let Models { action, server, output } = arguments;
+    match action.unwrap_or(ModelAction::List) {
+        ModelAction::Score(score) => return score::run(file, &score, server.as_deref()),
+        ModelAction::Bench(bench) => return bench::run(&bench, output.json),
+        ModelAction::List => {
+            let client = client(file, server)?;
+            let known = block_on(async { Ok(client.reward_models().await?) })?;
+            let mut out = std::io::stdout().lock();
+            if output.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&known)?)?;
+                return Ok(Ended::Done);
+            }
+            let rows: Vec<_> = known.reward_models.iter().map(row).collect();
+            table::write(
+                &mut out,
+                ["MODEL", "STATE", "VERSION", "HEAD", "SCALE", "DEVICE", "SCORED", "SOURCE"],
+                &rows,
+            )?;
+        }
+        ModelAction::Load { name, source } => {
+            let client = client(file, server)?;
+            let request = LoadRequest { source, options: None };
+            let model = block_on(async { Ok(client.load_model(&name, &request).await?) })?;
+            let mut out = std::io::stdout().lock();
+            if output.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&model)?)?;
+            } else {
+                writeln!(out, "{} is ready: version {} of {}", model.name, model.version, model.source)?;
+            }
+        }
+        ModelAction::Unload { name } => {
+            let client = client(file, server)?;
+            let gone = block_on(async { Ok(client.unload_model(&name).await?) })?;
+            let mut out = std::io::stdout().lock();
+            if output.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&gone)?)?;
+            } else {
+                writeln!(out, "{} is gone", gone.unloaded)?;
+            }
+        }
+    }
+    Ok(Ended::Done)
+}
+
+/// A client of the server that was named, or of the one that the configuration would start.
+fn client(file: Option<&Path>, server: Option<String>) -> anyhow::Result<Client> {
+    let server = match server {
+        Some(server) => server,
+        None => format!("http://{}", configuration(file, Vec::new())?.server.listen),
+    };
+    Ok(Client::new(&server, Retry::default())?)
+}
+
+fn row(status: &RewardModelBody) -> [String; 8] {
+    let state = match &status.problem {
+        Some(problem) => format!("{}: {problem}", status.state),
+        None => status.state.clone(),
+    };
+    let model = status.model.as_ref();
+    [
+        if status.default { format!("{} (default)", status.name) } else { status.name.clone() },
+        state,
+        cell(model.map(|model| model.version.chars().take(12).collect::<String>())),
+        cell(model.map(|model| &model.head)),
+        cell(model.map(|model| &model.scale)),
+        cell(model.map(|model| &model.device)),
+        status.scored.to_string(),
+        cell(model.map(|model| &model.source)),
+    ]
+}
