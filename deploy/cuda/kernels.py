@@ -1,7 +1,7 @@
 """`candle-kernels`, with a build script that leaves out what a reward model never calls.
 
 The crate's own script also compiles a library for matrices in GGUF's formats
-and for mixtures of experts: 10 CPU minutes and 30 MB, for one generation of
+and for mixtures of experts: 8 CPU minutes and 30 MB, for one generation of
 GPUs. The sources and the manifest stay the registry's, so `Cargo.lock` holds.
 """
 

@@ -96,3 +96,36 @@ pub(crate) fn word(dtype: DType) -> &'static str {
         _ => "f32",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str) -> String {
+        Compute::open(name, 1).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn devices_are_the_cpu_and_numbered_gpus() {
+        assert_eq!(Compute::open("cpu", 2).unwrap().threads(), 2);
+        for name in ["gpu", "cuda:", "cuda:-1", "cuda:first", "CPU", ""] {
+            assert!(refusal(name).contains(&format!("not `{name}`")), "{}", refusal(name));
+        }
+    }
+
+    #[test]
+    #[cfg(not(feature = "cuda"))]
+    fn a_build_without_cuda_says_what_a_gpu_needs() {
+        assert!(refusal("cuda:0").contains("build it with the feature `cuda`"));
+    }
+
+    #[test]
+    #[cfg(feature = "cuda")]
+    fn a_gpu_is_opened_or_said_to_be_missing() {
+        match Compute::open("cuda:0", 1) {
+            Ok(compute) => assert_eq!(compute.name(), "cuda:0"),
+            Err(error) => assert!(error.to_string().contains("CUDA_ERROR_NO_DEVICE"), "{error}"),
+        }
+        assert!(refusal("cuda:4096").starts_with("`cuda:4096` cannot be used"), "{}", refusal("cuda:4096"));
+    }
+}

@@ -38,7 +38,7 @@ impl Case {
         self.sequences.iter().zip(&self.rows).enumerate().map(of).collect()
     }
 
-    fn network(&self) -> std::result::Result<Network, LoadError> {
+    fn network(&self, device: &Device) -> std::result::Result<Network, LoadError> {
         let folder = tempfile::tempdir().unwrap();
         synthetic::write_tensors(folder.path(), &self.config, &self.tensors)?;
         if self.name.ends_with("embedding") {
@@ -49,12 +49,17 @@ impl Case {
             .unwrap();
         }
         let directory = Directory::open(folder.path())?;
-        let weights = directory.weights(&Device::Cpu, DType::F32)?;
+        let weights = directory.weights(device, DType::F32)?;
         let outline = Outline::look(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self.options.labels.iter().map(|label| self.tokens[label]).collect();
         let longest = outline.max_tokens;
         Network::read(outline, &weights, &self.options, &labels, longest)
     }
+}
+
+/// The CPU, and the first GPU where this build can use one and the machine has one.
+fn devices() -> Vec<Device> {
+    std::iter::once(Device::Cpu).chain(Device::new_cuda(0)).collect()
 }
 
 fn cases() -> Vec<Case> {
@@ -79,40 +84,48 @@ fn bits(readout: &Readout) -> Vec<u32> {
 
 #[test]
 fn every_architecture_and_head_says_what_the_reference_says() {
-    let cases = cases();
-    assert!(cases.len() >= 40);
+    assert!(cases().len() >= 40);
+    for device in devices() {
+        let bound = if device.is_cpu() { 1e-5 } else { 1e-4 };
+        let worst = cases().iter().map(|case| off_reference(case, &device)).fold(0.0, f64::max);
+        assert!(worst > 0.0, "nothing was compared");
+        assert!(worst < bound, "{worst} on {device:?}");
+    }
+}
+
+/// The largest difference of a case's numbers from the reference, relative beyond 1.
+fn off_reference(case: &Case, device: &Device) -> f64 {
+    let network = case.network(device).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let sequences = case.sequences();
+    let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
     let mut worst = 0f64;
-    for case in cases {
-        let network = case.network().unwrap_or_else(|error| panic!("{}: {error}", case.name));
-        let sequences = case.sequences();
-        let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
-        for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
-            let (word, found) = numbers(readout);
-            let expected = match &expected[word] {
-                Value::Array(numbers) => numbers.iter().map(|number| number.as_f64().unwrap()).collect(),
-                number => vec![number.as_f64().unwrap()],
-            };
-            assert_eq!(found.len(), expected.len(), "{}", case.name);
-            for (found, expected) in found.iter().zip(expected) {
-                let off = (f64::from(*found) - expected).abs() / expected.abs().max(1.0);
-                assert!(off < 1e-5, "{}, {} tokens: {found} for {expected}", case.name, ids.len());
-                worst = worst.max(off);
-            }
+    for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
+        let (word, found) = numbers(readout);
+        let expected = match &expected[word] {
+            Value::Array(numbers) => numbers.iter().map(|number| number.as_f64().unwrap()).collect(),
+            number => vec![number.as_f64().unwrap()],
+        };
+        assert_eq!(found.len(), expected.len(), "{}", case.name);
+        for (found, expected) in found.iter().zip(expected) {
+            let off = (f64::from(*found) - expected).abs() / expected.abs().max(1.0);
+            assert!(off < 1e-4, "{}, {} tokens: {found} for {expected} on {device:?}", case.name, ids.len());
+            worst = worst.max(off);
         }
     }
-    assert!(worst > 0.0, "nothing was compared");
+    worst
 }
 
 #[test]
 fn company_and_order_change_no_bit() {
-    for case in cases() {
-        let network = case.network().unwrap();
+    for (device, case) in devices().iter().flat_map(|device| cases().into_iter().map(move |case| (device, case))) {
+        let network = case.network(device).unwrap();
         let sequences = case.sequences();
         let alone: Vec<_> = sequences.iter().map(|sequence| bits(&network.run(&[sequence]).unwrap()[0])).collect();
         let order: Vec<usize> = (0..sequences.len()).rev().chain(0..sequences.len()).collect();
         let batch: Vec<_> = order.iter().map(|at| &sequences[*at]).collect();
         for (at, readout) in order.iter().zip(network.run(&batch).unwrap()) {
-            assert_eq!(bits(&readout), alone[*at], "{}: {} tokens", case.name, case.sequences[*at].len());
+            let tokens = case.sequences[*at].len();
+            assert_eq!(bits(&readout), alone[*at], "{}: {tokens} tokens on {device:?}", case.name);
         }
     }
 }
@@ -121,17 +134,17 @@ fn company_and_order_change_no_bit() {
 fn a_head_that_is_missing_or_left_over_is_refused() {
     let mut case = cases().into_iter().find(|case| case.name == "llama").unwrap();
     let head = case.tensors.remove("score.weight").unwrap();
-    let missing = case.network().err().unwrap().to_string();
+    let missing = case.network(&Device::Cpu).err().unwrap().to_string();
     assert!(missing.contains("no tensor of a head"), "{missing}");
 
     case.tensors.insert("score.weight".to_owned(), head.clone());
     case.tensors.insert("v_head.weight".to_owned(), head);
-    let left = case.network().err().unwrap().to_string();
+    let left = case.network(&Device::Cpu).err().unwrap().to_string();
     assert!(left.contains("`v_head.weight`"), "{left}");
 }
 
 #[test]
 fn an_id_beyond_the_vocabulary_is_an_error() {
     let case = cases().into_iter().find(|case| case.name == "qwen2").unwrap();
-    assert!(case.network().unwrap().run(&[&Sequence::whole(vec![1, u32::MAX])]).is_err());
+    assert!(case.network(&Device::Cpu).unwrap().run(&[&Sequence::whole(vec![1, u32::MAX])]).is_err());
 }
