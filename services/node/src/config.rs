@@ -202,6 +202,8 @@ pub struct RewardModels {
     pub folder: PathBuf,
     /// Model of requests that name none; empty for the one that is loaded.
     pub default: String,
+    /// Where sources that are not in the folder are fetched from; empty for nowhere.
+    pub hub: String,
     /// Where they run: `cpu` or `cuda:N`.
     pub device: String,
     /// Tokens of one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
@@ -221,6 +223,7 @@ impl Default for RewardModels {
         Self {
             folder: PathBuf::from("models"),
             default: String::new(),
+            hub: "https://huggingface.co".to_owned(),
             device: "cpu".to_owned(),
             batch_tokens: 0,
             queue_tokens: 4 << 20,

@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod graders;
+pub mod hub;
 pub mod models;
 mod node;
 pub mod observe;

@@ -8,7 +8,7 @@ use assay_core::reward_model::{ModelError, RewardModels};
 pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
 use assay_reward_model::{Compute, DirectoryLoader, LoadError, Models, ServingOptions};
 
-use crate::config;
+use crate::{config, hub};
 
 /// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of them.
 const CPU_BATCH: usize = 1_024;
@@ -35,7 +35,7 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
         compute,
         folder: config.folder.clone(),
         named: config.load.values().filter_map(|table| table.get("source")?.as_str().map(PathBuf::from)).collect(),
-        fetch: None,
+        fetch: (!config.hub.is_empty()).then(|| hub::fetch(&config.hub, &config.folder)),
         clock: Arc::clone(clock),
     };
     let no_thread =

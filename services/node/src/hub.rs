@@ -1,0 +1,128 @@
+//! Fetches models from a hub of Hugging Face's kind: once, whole or not at all, into the folder of models.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_reward_model::Fetch;
+use serde::Deserialize;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+
+/// Longest silence of a hub.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Files of a model beside its weights. Others are not fetched.
+const TEXTS: &[&str] = &[
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "modules.json",
+    "sentence_bert_config.json",
+    "1_Pooling/config.json",
+    "model.safetensors.index.json",
+    "assay.json",
+];
+
+/// What a hub says of a model.
+#[derive(Deserialize)]
+struct Listing {
+    /// The revision that its main branch stands at.
+    sha: String,
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Deserialize)]
+struct Sibling {
+    rfilename: String,
+}
+
+/// Fetches from the hub at `endpoint` into `folder`: `org/name` becomes `folder/org/name`. Runs on threads that may block.
+#[must_use]
+pub fn fetch(endpoint: &str, folder: &Path) -> Arc<Fetch> {
+    let (endpoint, folder) = (endpoint.trim_end_matches('/').to_owned(), folder.to_owned());
+    Arc::new(move |name| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("`{name}` cannot be fetched: {error}"))?;
+        runtime
+            .block_on(model(&endpoint, &folder, name))
+            .map_err(|error| format!("`{name}` cannot be fetched from {endpoint}: {error}"))
+    })
+}
+
+async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
+    // Installing a provider twice is no error worth telling: the first stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().read_timeout(SILENCE).connect_timeout(SILENCE).build().map_err(told)?;
+    let listing = get(&client, &format!("{endpoint}/api/models/{name}/revision/main")).await?;
+    let listing: Listing = listing.json().await.map_err(told)?;
+    if !listing.sha.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return Err("the hub names a revision that is none".to_owned());
+    }
+    let wanted = |file: &&str| TEXTS.contains(file) || (file.ends_with(".safetensors") && !file.contains(['/', '\\']));
+    let files: Vec<&str> = listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).filter(wanted).collect();
+    if !files.iter().any(|file| file.ends_with(".safetensors")) {
+        return Err("it has no safetensors".to_owned());
+    }
+    let parent = folder.join(name).parent().map_or_else(|| folder.to_owned(), Path::to_owned);
+    fs::create_dir_all(&parent).map_err(|error| error.to_string())?;
+    // Beside its place, so that moving it there is one step; a name that no source can have.
+    let unfinished = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent).map_err(|error| error.to_string())?;
+    for file in files {
+        let url = format!("{endpoint}/{name}/resolve/{}/{file}", listing.sha);
+        tracing::info!(model = name, file, "fetching");
+        save(get(&client, &url).await?, &unfinished.path().join(file)).await.map_err(|error| format!("{file}: {error}"))?;
+    }
+    let place = folder.join(name);
+    let whole = unfinished.keep();
+    match fs::rename(&whole, &place) {
+        Ok(()) => Ok(place),
+        // Another load of the same name was quicker.
+        Err(_) if place.is_dir() => fs::remove_dir_all(&whole).map(|()| place).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn get(client: &reqwest::Client, url: &str) -> Result<reqwest::Response, String> {
+    let answer = client.get(url).send().await.map_err(told)?;
+    match answer.status() {
+        status if status.is_success() => Ok(answer),
+        status if matches!(status.as_u16(), 401 | 403) => {
+            Err(format!("{status}: it is not public; fetch it yourself and put it into the folder of models"))
+        }
+        status => Err(status.to_string()),
+    }
+}
+
+/// Writes an answer to a file, and holds it to the length that was announced.
+async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+    }
+    let announced = answer.content_length();
+    let mut file = File::create(path).await.map_err(|error| error.to_string())?;
+    let mut written = 0;
+    while let Some(chunk) = answer.chunk().await.map_err(told)? {
+        file.write_all(&chunk).await.map_err(|error| error.to_string())?;
+        written += chunk.len() as u64;
+    }
+    file.flush().await.map_err(|error| error.to_string())?;
+    match announced {
+        Some(announced) if announced != written => Err(format!("{written} of {announced} bytes came")),
+        _ => Ok(()),
+    }
+}
+
+/// An error with what caused it: the outermost alone says little.
+fn told(error: reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
