@@ -6,6 +6,7 @@ mod bodies;
 mod fixtures;
 mod grading;
 mod limits;
+mod models;
 mod noise;
 mod programs;
 mod repeating;

@@ -8,9 +8,9 @@ and lengths that vary as answers do (lognormal, sigma 0.6, mean 256); with every
 medians are compared. `transformers` gets batches of eight, padded on the right, in the order of arrival and, where lengths vary,
 also sorted by length. Tokens are those of the inputs: padding is work without a result, and its share is told.
 
-`assay models bench --model DIR --lengths L --tokens N --rounds 1 --threads N --device cpu --dtype f32 --json` prints a JSON object
-with `lengths`, those of the inputs it read, `seconds` for all of them, and `padding`, its share of padded tokens; `transformers` reads
-inputs of the same lengths.
+`assay models bench --model DIR --lengths L --tokens N --rounds 1 --threads N --device cpu --dtype f32 --json` says which lengths the
+inputs had that it read, and the seconds for all of them; `transformers` reads inputs of the same lengths. Assay packs inputs one behind
+the other, so it has no padding.
 """
 import argparse
 import itertools
@@ -103,8 +103,10 @@ def ours(binary, directory, name, tokens, threads):
     done = subprocess.run([binary, "models", "bench", *flags, "--json"], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"assay models bench ended with {done.returncode}: {done.stderr}")
-    told = json.loads(done.stdout)
-    return told["lengths"], told["seconds"], told["padding"]
+    row = json.loads(done.stdout)["rows"][0]
+    if not row["invariant"]:
+        sys.exit(f"inputs of {name} tokens had other bits alone than in their batch")
+    return row["lengths"], row["seconds"], 0.0
 
 
 def measured(given, model, directory, name, threads, most):

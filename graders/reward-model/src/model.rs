@@ -53,7 +53,7 @@ impl RewardModel {
         let fields = Fields(&outline.config);
         let facts = Facts {
             kind: kind(outline.body.family(), meaning),
-            pooling: usual_pooling(&directory, outline.body.family(), fields)?,
+            pooling: usual_pooling(&directory, outline.body.family(), meaning, fields)?,
             pad: fields.id("pad_token_id"),
             max_tokens: outline.max_tokens,
             vocabulary: outline.body.vocabulary(),
@@ -202,36 +202,36 @@ fn kind(family: Family, meaning: Meaning) -> Kind {
 }
 
 /// The rows a head reads where no option says otherwise.
-fn usual_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> Result<Pooling, LoadError> {
-    match family {
-        Family::Decoder => Ok(Pooling::Last),
-        Family::ModernBert if fields.text("classifier_pooling").is_some() => match fields.text("classifier_pooling") {
-            Some("mean") => Ok(Pooling::Mean),
-            _ => Ok(Pooling::Cls),
-        },
-        Family::Bert | Family::ModernBert => sentence_pooling(directory, family, fields),
+fn usual_pooling(
+    directory: &Directory,
+    family: Family,
+    meaning: Meaning,
+    fields: Fields<'_>,
+) -> Result<Pooling, LoadError> {
+    match (family, meaning) {
+        (Family::Decoder, _) => Ok(Pooling::Last),
+        (_, Meaning::Embedding) => sentence_pooling(directory),
+        (Family::ModernBert, _) if fields.text("classifier_pooling") == Some("mean") => Ok(Pooling::Mean),
+        (Family::Bert | Family::ModernBert, _) => Ok(Pooling::Cls),
     }
 }
 
 /// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
-fn sentence_pooling(directory: &Directory, family: Family, fields: Fields<'_>) -> Result<Pooling, LoadError> {
-    if family == Family::Bert
-        && fields.texts("architectures").is_some_and(|names| names.iter().any(|name| name.ends_with("Classification")))
-    {
-        return Ok(Pooling::Cls);
-    }
+fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
     let Some(declared) = directory.json("1_Pooling/config.json")? else { return Ok(Pooling::Mean) };
     let flags = declared.as_object().into_iter().flatten();
-    let chosen: Vec<&str> = flags
-        .filter(|(name, value)| name.starts_with("pooling_mode_") && value.as_bool() == Some(true))
-        .map(|(name, _)| name.as_str())
+    let mut chosen: Vec<&str> = flags
+        .filter(|(_, value)| value.as_bool() == Some(true))
+        .filter_map(|(name, _)| name.strip_prefix("pooling_mode_"))
         .collect();
-    match (chosen[..].first(), declared.get("pooling_mode").and_then(serde_json::Value::as_str)) {
-        (Some(&"pooling_mode_mean_tokens"), _) | (None, Some("mean") | None) if chosen.len() <= 1 => Ok(Pooling::Mean),
-        (Some(&"pooling_mode_cls_token"), _) | (None, Some("cls")) if chosen.len() <= 1 => Ok(Pooling::Cls),
-        (Some(&"pooling_mode_lasttoken"), _) | (None, Some("lasttoken")) if chosen.len() <= 1 => Ok(Pooling::Last),
+    chosen.extend(declared.get("pooling_mode").and_then(serde_json::Value::as_str));
+    match chosen[..] {
+        [] | ["mean_tokens" | "mean"] => Ok(Pooling::Mean),
+        ["cls_token" | "cls"] => Ok(Pooling::Cls),
+        ["lasttoken"] => Ok(Pooling::Last),
         _ => {
-            Err(LoadError::new("`1_Pooling/config.json` asks for a pooling that is not known; mean, cls and last are"))
+            let chosen = chosen.join(", ");
+            Err(LoadError::new(format!("`1_Pooling/config.json` asks for {chosen}; one of mean, cls and last is known")))
         }
     }
 }
