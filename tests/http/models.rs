@@ -149,13 +149,16 @@ async fn a_model_is_fetched_from_a_hub_once() {
         node.reward_models.hub = endpoint;
     })
     .await;
-    let load = |source: &str| Request::put("/v1/reward-models/fetched").body(Body::from(json!({ "source": source }).to_string()));
+    let load = |source: &str| {
+        Request::put("/v1/reward-models/fetched").body(Body::from(json!({ "source": source }).to_string()))
+    };
     let refused = service.send(load("small/nobody").unwrap()).await.json();
     assert!(refused["error"]["message"].as_str().unwrap().contains("404"), "{refused}");
     assert_eq!(service.send(load("small/scalar").unwrap()).await.status, 200);
     serving.abort();
     // What is there is not asked for again.
     assert_eq!(service.send(load("small/scalar").unwrap()).await.status, 200);
-    let left: Vec<_> = std::fs::read_dir(folder.path().join("small")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path().join("small")).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, ["scalar"]);
 }

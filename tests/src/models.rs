@@ -15,7 +15,8 @@ pub const NAMES: &[&str] = &["scalar", "affine", "steps", "verifier", "compares"
 /// # Errors
 /// When the files cannot be written.
 pub fn write(folder: &Path) -> anyhow::Result<RewardModels> {
-    let mut config = RewardModels { folder: folder.to_owned(), default: "scalar".to_owned(), ..RewardModels::default() };
+    let mut config =
+        RewardModels { folder: folder.to_owned(), default: "scalar".to_owned(), ..RewardModels::default() };
     for name in NAMES {
         let (tokenizer, model, options) = model(name);
         let place = folder.join(name);

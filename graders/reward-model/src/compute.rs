@@ -6,6 +6,7 @@ use candle_core::{DType, Device};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::LoadError;
+use crate::error::first_line;
 
 /// A device with its threads. Cheap to clone.
 #[derive(Clone)]
@@ -83,8 +84,8 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
             format!("this binary was built without CUDA, so there is no `{name}`; build it with the feature `cuda`");
         return Err(LoadError::new(message));
     }
-    let device =
-        Device::new_cuda(number).map_err(|error| LoadError::new(format!("`{name}` cannot be used: {error}")))?;
+    let device = Device::new_cuda(number)
+        .map_err(|error| LoadError::new(format!("`{name}` cannot be used: {}", first_line(&error))))?;
     Ok((device, number))
 }
 

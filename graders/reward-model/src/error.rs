@@ -13,8 +13,13 @@ impl LoadError {
     }
 }
 
+/// What an error of the device says, without the backtrace that may follow it.
+pub(crate) fn first_line(error: &candle_core::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
 impl From<candle_core::Error> for LoadError {
     fn from(error: candle_core::Error) -> Self {
-        Self(error.to_string())
+        Self(first_line(&error))
     }
 }

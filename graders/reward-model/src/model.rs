@@ -7,6 +7,7 @@ use assay_core::Completion;
 use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate};
 
 use crate::config::Fields;
+use crate::error::first_line;
 use crate::family::Family;
 use crate::head::{Meaning, cosine, softmax};
 use crate::network::{Network, Outline};
@@ -151,7 +152,7 @@ impl Model for RewardModel {
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
         let said = self.compute.run(|| self.network.run(batch));
         said.map_err(|error| {
-            let text = error.to_string();
+            let text = first_line(&error);
             if text.to_lowercase().contains("out of memory") || text.contains("OUT_OF_MEMORY") {
                 RunError::OutOfMemory
             } else {
@@ -231,7 +232,9 @@ fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
         ["lasttoken"] => Ok(Pooling::Last),
         _ => {
             let chosen = chosen.join(", ");
-            Err(LoadError::new(format!("`1_Pooling/config.json` asks for {chosen}; one of mean, cls and last is known")))
+            Err(LoadError::new(format!(
+                "`1_Pooling/config.json` asks for {chosen}; one of mean, cls and last is known"
+            )))
         }
     }
 }

@@ -70,11 +70,14 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
     let parent = folder.join(name).parent().map_or_else(|| folder.to_owned(), Path::to_owned);
     fs::create_dir_all(&parent).map_err(|error| error.to_string())?;
     // Beside its place, so that moving it there is one step; a name that no source can have.
-    let unfinished = tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent).map_err(|error| error.to_string())?;
+    let unfinished =
+        tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent).map_err(|error| error.to_string())?;
     for file in files {
         let url = format!("{endpoint}/{name}/resolve/{}/{file}", listing.sha);
         tracing::info!(model = name, file, "fetching");
-        save(get(&client, &url).await?, &unfinished.path().join(file)).await.map_err(|error| format!("{file}: {error}"))?;
+        save(get(&client, &url).await?, &unfinished.path().join(file))
+            .await
+            .map_err(|error| format!("{file}: {error}"))?;
     }
     let place = folder.join(name);
     let whole = unfinished.keep();

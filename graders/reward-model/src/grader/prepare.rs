@@ -32,7 +32,9 @@ impl Grader for RewardModelGrader {
         let task = RewardTask::read(task)?;
         match self.models.find(task.model.as_deref()) {
             // A node without models says so for each item, as graders do that miss an image.
-            Err(ModelError::Unknown(message)) if !self.models.list().is_empty() => Err(TaskError::new(ErrorCode::InvalidTask, "/model", message)),
+            Err(ModelError::Unknown(message)) if !self.models.list().is_empty() => {
+                Err(TaskError::new(ErrorCode::InvalidTask, "/model", message))
+            }
             _ => Ok(()),
         }
     }
