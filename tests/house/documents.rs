@@ -35,7 +35,8 @@ fn every_setting_is_explained() {
 #[test]
 fn every_metric_is_explained() {
     let operations = document("docs/OPERATIONS.md");
-    for name in assay_engine::metrics::NAMES.iter().chain(assay_store::metrics::NAMES) {
+    let names = assay_engine::metrics::NAMES.iter().chain(assay_store::metrics::NAMES);
+    for name in names.chain(assay_reward_model::METRICS) {
         assert!(operations.contains(name), "docs/OPERATIONS.md does not explain `{name}`");
     }
 }
