@@ -75,6 +75,8 @@ def words(case):
     if "second" in case:
         frame = {"single": "t3 $A t4", "pair": "t3 $A t4 $B:1 t4:1", "special_tokens": [("t3", 3), ("t4", 4)]}
         tokenizer.post_processor = processors.TemplateProcessing(**frame)
+    # What marks steps is no word among words.
+    tokenizer.add_special_tokens([text for text in named.values() if text.startswith("<")])
     return tokenizer
 
 

@@ -161,7 +161,7 @@ pub struct ModelInfo {
     pub source: String,
     /// `architectures[0]` of its configuration.
     pub architecture: String,
-    /// The head: `scalar`, `mlp`, `classes`, `steps`, `labels` or `embedding`.
+    /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
     pub head: &'static str,
     /// The row the head reads, as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID`.
     pub pooling: String,

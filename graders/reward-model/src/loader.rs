@@ -27,8 +27,8 @@ pub struct DirectoryLoader {
 
 impl DirectoryLoader {
     fn find(&self, source: &str) -> Result<PathBuf, String> {
-        if self.named.iter().any(|named| named == Path::new(source)) && Path::new(source).is_dir() {
-            return Ok(PathBuf::from(source));
+        if Path::new(source).components().any(|part| part.as_os_str().to_string_lossy().starts_with(".fetching-")) {
+            return Err(format!("`{source}` is not whole"));
         }
         let inside = self.folder.join(source);
         // Links and `..` are followed before the place is judged.
@@ -38,7 +38,13 @@ impl DirectoryLoader {
             if found.starts_with(&folder) && found != folder {
                 return Ok(found);
             }
+            if self.is_named(source) {
+                return Ok(found);
+            }
             return Err(format!("`{source}` is not inside the folder of models, `{}`", self.folder.display()));
+        }
+        if self.is_named(source) && Path::new(source).is_dir() {
+            return Ok(PathBuf::from(source));
         }
         match &self.fetch {
             Some(fetch) if is_hub_name(source) => fetch(source),
@@ -51,10 +57,17 @@ impl DirectoryLoader {
     }
 }
 
+impl DirectoryLoader {
+    /// Whether the operator named it.
+    fn is_named(&self, source: &str) -> bool {
+        self.named.iter().any(|named| named == Path::new(source))
+    }
+}
+
 impl Loader for DirectoryLoader {
     fn load(&self, name: &str, source: &str, options: &ModelOptions) -> Result<Arc<dyn Model>, String> {
         let path = self.find(source)?;
-        let model = RewardModel::open(name, &path, options, &self.compute, self.clock.unix_us());
+        let model = RewardModel::open(name, source, &path, options, &self.compute, self.clock.unix_us());
         model.map(|model| Arc::new(model) as Arc<dyn Model>).map_err(|error| format!("`{source}`: {error}"))
     }
 }

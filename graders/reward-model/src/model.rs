@@ -31,12 +31,13 @@ pub struct RewardModel {
 }
 
 impl RewardModel {
-    /// Loads the model in a directory under a name. `options` go before those that `assay.json` beside the weights declares.
+    /// Loads the model in a directory under a name; `source` is what it was asked for by. `options` go before those that `assay.json` beside the weights declares.
     ///
     /// # Errors
     /// [`LoadError`]: which file, tensor or option is at fault, and how.
     pub fn open(
         name: &str,
+        source: &str,
         path: &Path,
         options: &ModelOptions,
         compute: &Compute,
@@ -66,6 +67,10 @@ impl RewardModel {
             Meaning::Classes => fields.labels(),
             Meaning::Scalar | Meaning::Steps | Meaning::Embedding => Vec::new(),
         };
+        if meaning == Meaning::Classes && labels.len() != outline.found.outputs {
+            let (named, there) = (labels.len(), outline.found.outputs);
+            return Err(LoadError::new(format!("{named} labels are named, and the head has {there} classes")));
+        }
         let positive = places(&options.positive, &labels)?;
         if meaning == Meaning::Labels && positive.is_empty() {
             return Err(LoadError::new(
@@ -81,7 +86,7 @@ impl RewardModel {
         let info = ModelInfo {
             name: name.to_owned(),
             version: directory.version(&weights, &options)?,
-            source: directory.path().display().to_string(),
+            source: source.to_owned(),
             architecture: fields
                 .texts("architectures")
                 .and_then(|names| names.first().copied())
@@ -247,5 +252,8 @@ fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
             LoadError::new(format!("`positive` names `{name}`, which is none of the labels {}", all.join(", ")))
         })
     };
-    some.iter().map(place).collect()
+    let mut places = some.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    places.sort_unstable();
+    places.dedup();
+    Ok(places)
 }

@@ -45,6 +45,11 @@ impl Normalise {
         let fields = Fields(config);
         let in_config = fields.flag_or("normalize_reward", false) && options.mean.is_none() && options.std.is_none();
         let way = match &options.normalise {
+            Some(name) if meaning == Meaning::Steps && name != "none" => {
+                return Err(LoadError::new(
+                    "what a process reward model says of steps are probabilities: `normalise` is `none`",
+                ));
+            }
             Some(name) => Way::named(name)?,
             None if meaning != Meaning::Scalar => Way::None,
             None if in_config || options.std.is_some() => Way::Affine,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::LoadError;
 
@@ -63,6 +63,15 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
+    /// Reads options as an object of JSON.
+    ///
+    /// # Errors
+    /// The option that is none, or has the wrong type.
+    pub fn read(options: Map<String, Value>) -> Result<Self, LoadError> {
+        serde_json::from_value(Value::Object(options))
+            .map_err(|error| LoadError::new(format!("the options of the model cannot be read: {error}")))
+    }
+
     /// These options before those declared in a file, key by key.
     ///
     /// # Errors

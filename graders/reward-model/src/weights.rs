@@ -29,10 +29,6 @@ impl Directory {
         Ok(Self { path: path.to_owned() })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The text of a file; `None` where there is none.
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, LoadError> {
         let path = self.path.join(name);
@@ -114,6 +110,8 @@ impl Directory {
             "special_tokens_map.json",
             "chat_template.jinja",
             "1_Pooling/config.json",
+            "modules.json",
+            "sentence_bert_config.json",
         ];
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {

@@ -11,6 +11,7 @@ use assay_core::reward_model::ModelLoad;
 use assay_correction::channel::Settings;
 use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
+use assay_reward_model::ModelOptions;
 use assay_wire::reward_models::bad_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -256,6 +257,9 @@ impl RewardModels {
                 Ok(serde_json::Value::Object(options)) => Some(options),
                 _ => None,
             };
+            if let Some(Err(error)) = options.clone().map(ModelOptions::read) {
+                return Err(format!("`reward_models.load.{name}`: {error}"));
+            }
             Ok((name.clone(), ModelLoad { source: Some(source), options }))
         };
         self.load.iter().map(load).collect()
@@ -621,7 +625,8 @@ mod tests {
             ("queue_tokens = 0", "`reward_models.queue_tokens` is at least 1"),
             ("threads = 5000", "0 (one a core)"),
             ("[reward_models.load.rm]\npooling = \"last\"", "needs a `source`"),
-            ("[reward_models.load.\"\"]\nsource = \"a\"", "1 to 1,024 bytes"),
+            ("[reward_models.load.\"\"]\nsource = \"a\"", "1 to 64 letters"),
+            ("[reward_models.load.rm]\nsource = \"a\"\npoling = \"last\"", "unknown field `poling`"),
         ] {
             let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new()).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");

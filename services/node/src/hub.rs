@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_reward_model::Fetch;
 use serde::Deserialize;
 use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
+use tokio::io::AsyncWriteExt as _;
 
 /// Longest silence of a hub.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -85,7 +85,11 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
         Ok(()) => Ok(place),
         // Another load of the same name was quicker.
         Err(_) if place.is_dir() => fs::remove_dir_all(&whole).map(|()| place).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            // What cannot be moved cannot be used; the reason is told, whether it can be removed or not.
+            let _ = fs::remove_dir_all(&whole);
+            Err(error.to_string())
+        }
     }
 }
 
@@ -112,7 +116,7 @@ async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> 
         file.write_all(&chunk).await.map_err(|error| error.to_string())?;
         written += chunk.len() as u64;
     }
-    file.flush().await.map_err(|error| error.to_string())?;
+    file.sync_all().await.map_err(|error| error.to_string())?;
     match announced {
         Some(announced) if announced != written => Err(format!("{written} of {announced} bytes came")),
         _ => Ok(()),

@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::request::is_showable;
-
 /// The scale of a raw number, as the wire writes it: `logit`, `probability` or `cosine`.
 #[must_use]
 pub fn scale_name(scale: Scale) -> &'static str {
@@ -19,11 +17,12 @@ pub fn scale_name(scale: Scale) -> &'static str {
 
 /// Why a text is no name of a reward model; `None` if it is one.
 ///
-/// A name is as long as other names may be, and has no control characters.
+/// Names stand in paths, labels of metrics and tables.
 #[must_use]
 pub fn bad_model_name(name: &str) -> Option<&'static str> {
-    let good = !name.is_empty() && is_showable(name);
-    (!good).then_some("a reward model's name has 1 to 1,024 bytes and no control characters")
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let good = (1..=64).contains(&name.len()) && name.bytes().all(fits);
+    (!good).then_some("a reward model's name has 1 to 64 letters, digits, `-`, `_` and `.`")
 }
 
 /// A name and what stands behind it.
@@ -80,7 +79,7 @@ pub struct ModelBody {
     /// `architectures[0]` of its configuration.
     #[schema(example = "Qwen3ForSequenceClassification")]
     pub architecture: String,
-    /// The head: `scalar`, `mlp`, `classes`, `steps`, `labels` or `embedding`.
+    /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
     pub head: String,
     /// The row the head reads: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean` or `token:ID`.
     pub pooling: String,

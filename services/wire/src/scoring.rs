@@ -200,7 +200,7 @@ pub struct InputError {
 pub struct ScoreBody {
     /// The one number that stands for it, on the model's scale; null for an embedding alone and for classes without a positive one.
     pub raw: Option<f32>,
-    /// The same under the model's declared normalisation, 0 to 1; null where that is `none` or there is no `raw`.
+    /// The same under the model's declared normalisation, 0 to 1; null where there is no `raw`.
     pub score: Option<f64>,
     /// Probability that a step is good, for each step in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]

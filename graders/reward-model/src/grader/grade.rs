@@ -27,6 +27,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Threshold of verifiers that answer with a label.
 const HALF: f64 = 0.5;
 
+/// What a model said of an item, and of the reference beside it.
+type Heard = (Arc<ModelInfo>, Vec<Result<ModelScore, Refusal>>);
+
 /// A task ready to grade.
 pub(super) struct PreparedReward {
     pub(super) models: Arc<dyn RewardModels>,
@@ -54,14 +57,11 @@ impl Prepared for PreparedReward {
             if inputs.is_empty() {
                 return outcomes.into_iter().flatten().collect();
             }
-            match self.ask(inputs, cx).await {
-                Ok(reply) => {
-                    let each = reply.scores.chunks(if self.is_relative() { 2 } else { 1 });
-                    for (at, scores) in asked.into_iter().zip(each) {
-                        outcomes[at] = Some(self.outcome(&reply.model, items[at], scores, cx).await);
-                    }
-                }
-                Err(fault) => asked.into_iter().for_each(|at| outcomes[at] = Some(Outcome::Failed(fault.clone()))),
+            for (at, heard) in asked.into_iter().zip(self.ask_all(inputs, cx).await) {
+                outcomes[at] = Some(match heard {
+                    Ok((model, scores)) => self.outcome(&model, items[at], &scores, cx).await,
+                    Err(error) => Outcome::Failed(fault(&error)),
+                });
             }
             outcomes.into_iter().flatten().collect()
         })
@@ -96,8 +96,30 @@ impl PreparedReward {
         ModelInput::Rollout { prompt: item.prompt.clone(), completion, reference: self.task.reference.clone() }
     }
 
+    /// Asks about all items, in halves where all at once are too many or one of them fails the others.
+    async fn ask_all(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Vec<Result<Heard, ModelError>> {
+        let each = if self.is_relative() { 2 } else { 1 };
+        let mut heard = Vec::with_capacity(inputs.len() / each);
+        // The last is asked next.
+        let mut parts = vec![inputs];
+        while let Some(mut part) = parts.pop() {
+            let items = part.len() / each;
+            match self.ask(part.clone(), cx).await {
+                Ok(ModelReply { model, scores }) => {
+                    heard.extend(scores.chunks(each).map(|scores| Ok((Arc::clone(&model), scores.to_vec()))));
+                }
+                Err(ModelError::TooLarge { .. } | ModelError::Device(_)) if items > 1 => {
+                    let second = part.split_off(items / 2 * each);
+                    parts.extend([second, part]);
+                }
+                Err(error) => heard.extend((0..items).map(|_| Err(error.clone()))),
+            }
+        }
+        heard
+    }
+
     /// Asks the model, again and again while its queue is full and someone waits.
-    async fn ask(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Result<ModelReply, Fault> {
+    async fn ask(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Result<ModelReply, ModelError> {
         let request = ModelRequest {
             model: self.task.model.clone(),
             caller: Arc::from(CALLER),
@@ -115,7 +137,7 @@ impl PreparedReward {
                 Err(ModelError::Overloaded { retry_after, .. }) if !cx.cancel.is_cancelled() => {
                     tokio::time::sleep(retry_after.min(PAUSE)).await;
                 }
-                Err(error) => return Err(fault(&error)),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -134,8 +156,18 @@ impl PreparedReward {
                     Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
                 return Outcome::Graded(Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence));
             }
-            Err(refusal @ Refusal::PromptTooLong { .. }) => return ungradable(refusal.to_string()),
-            Err(Refusal::Unreadable(reason)) => return self.unreadable(model, item, reason, cx).await,
+            Err(Refusal::PromptTooLong { tokens, max }) => {
+                let evidence =
+                    Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
+                let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
+                let reason = Refusal::PromptTooLong { tokens: *tokens, max: *max }.to_string();
+                return self.unread(item, grade, reason, cx).await;
+            }
+            Err(Refusal::Unreadable(reason)) => {
+                let evidence = Evidence::new().text("model", &model.name).text("reason", reason);
+                let grade = Grade::new(UNREADABLE, Score::ZERO).with_evidence(evidence);
+                return self.unread(item, grade, reason.clone(), cx).await;
+            }
         };
         let beside = match scores.get(1) {
             None => None,
@@ -148,16 +180,13 @@ impl PreparedReward {
         }
     }
 
-    /// Whose fault it is that a completion cannot be read: the task's where a plain one cannot either.
-    async fn unreadable(&self, model: &ModelInfo, item: &Item, reason: &str, cx: &GradeContext) -> Outcome {
+    /// What becomes of a completion that is not read: `grade`, unless a plain one is not read either, for which the task is at fault.
+    async fn unread(&self, item: &Item, grade: Grade, reason: String, cx: &GradeContext) -> Outcome {
         let plain = self.input(item, Completion::Text(Arc::from("-")));
         match self.ask(vec![plain], cx).await {
-            Ok(reply) if reply.scores.first().is_some_and(Result::is_ok) => {
-                let evidence = Evidence::new().text("model", &model.name).text("reason", reason);
-                Outcome::Graded(Grade::new(UNREADABLE, Score::ZERO).with_evidence(evidence))
-            }
-            Ok(_) => ungradable(reason.to_owned()),
-            Err(fault) => Outcome::Failed(fault),
+            Ok(reply) if reply.scores.first().is_some_and(Result::is_ok) => Outcome::Graded(grade),
+            Ok(_) => ungradable(reason),
+            Err(error) => Outcome::Failed(fault(&error)),
         }
     }
 

@@ -13,6 +13,8 @@ use crate::{LoadError, ModelOptions};
 /// A head that was found and is not read yet.
 pub(crate) struct Found {
     pub(crate) meaning: Meaning,
+    /// Numbers it gives for a row; 0 for an embedding, or label tokens, whose number the options say.
+    pub(crate) outputs: usize,
     kind: Kind,
     hidden: usize,
 }
@@ -88,12 +90,14 @@ impl Found {
             1 => Meaning::Scalar,
             _ => Meaning::Classes,
         };
-        let found = |meaning: Meaning, kind: Kind| Ok(Self { meaning, kind, hidden });
+        let found = |meaning: Meaning, outputs: usize, kind: Kind| Ok(Self { meaning, outputs, kind, hidden });
         if names.has("score.0.weight") {
-            return found(several(names.outputs("score.2.weight")?), Kind::Mlp);
+            let outputs = names.outputs("score.2.weight")?;
+            return found(several(outputs), outputs, Kind::Mlp);
         }
         if names.has("score.weight") {
-            return found(several(names.outputs("score.weight")?), Kind::Score);
+            let outputs = names.outputs("score.weight")?;
+            return found(several(outputs), outputs, Kind::Score);
         }
         match family {
             Family::Bert | Family::ModernBert if names.has("classifier.weight") => {
@@ -106,11 +110,12 @@ impl Found {
                         Kind::Prediction { eps, norm_bias: flag("norm_bias"), bias: flag("classifier_bias") }
                     }
                 };
-                found(several(names.outputs("classifier.weight")?), kind)
+                let outputs = names.outputs("classifier.weight")?;
+                found(several(outputs), outputs, kind)
             }
-            Family::Bert | Family::ModernBert => found(Meaning::Embedding, Kind::None { unit }),
+            Family::Bert | Family::ModernBert => found(Meaning::Embedding, 0, Kind::None { unit }),
             Family::Decoder if !options.labels.is_empty() => {
-                found(Meaning::Labels, Kind::Vocabulary { tied: fields.flag_or("tie_word_embeddings", false) })
+                found(Meaning::Labels, 0, Kind::Vocabulary { tied: fields.flag_or("tie_word_embeddings", false) })
             }
             Family::Decoder if architecture.ends_with("ForCausalLM") => Err(LoadError::new(format!(
                 "`{architecture}` writes text and has no head for rewards; for a verifier that answers with one token, declare `labels` and `positive`"

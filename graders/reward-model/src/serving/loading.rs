@@ -55,8 +55,7 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
 
 /// The options of a load.
 fn declared(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
-    serde_json::from_value(Value::Object(options))
-        .map_err(|error| ModelError::NotLoadable(format!("the options of the model cannot be read: {error}")))
+    ModelOptions::read(options).map_err(|error| ModelError::NotLoadable(error.to_string()))
 }
 
 /// Loads a model and puts it in its place, after the loads of the same name that began before.

@@ -93,6 +93,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     config.engine.outcome_bytes = 0;
     let installed = sandboxes::images(&config.cells);
     let node = Node::start(config).await?;
+    node.load_models().await?;
     let mut graders = Vec::new();
     let mut first_grade_us = None;
     for grader in node.engine().graders().iter() {

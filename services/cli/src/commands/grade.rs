@@ -52,6 +52,7 @@ pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result
 
 async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> {
     let node = Node::start(config).await?;
+    node.load_models().await?;
     let (chunks, total) = input::chunks(&arguments.file)?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;

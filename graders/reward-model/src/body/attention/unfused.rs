@@ -1,5 +1,8 @@
 //! Attention by plain operations, one sequence after the other: what a GPU does without a kernel of its own for it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use candle_core::{D, Result, Tensor};
 use candle_nn::ops;
 
@@ -18,14 +21,18 @@ pub(super) fn attention(
     let (_, kv_heads, _) = k.dims3()?;
     let group = heads / kv_heads;
     let mut parts = Vec::with_capacity(starts.len());
+    let mut masks = BTreeMap::new();
     for sequence in starts.windows(2) {
         let (start, len) = (sequence[0], sequence[1] - sequence[0]);
         // Heads that share keys are rows of one product: `[kv_heads, group * len, head_dim]`.
         let of = |x: &Tensor| x.narrow(0, start, len)?.transpose(0, 1)?.contiguous();
         let q = of(q)?.reshape((kv_heads, group * len, head_dim))?;
+        let mask = match masks.entry(len) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(place) => place.insert(mask(len, sight, q.device(), q.dtype())?),
+        };
         let scores = (q.matmul(&of(k)?.transpose(1, 2)?)? * f64::from(scale))?;
-        let scores =
-            scores.reshape((kv_heads, group, len, len))?.broadcast_add(&mask(len, sight, q.device(), q.dtype())?)?;
+        let scores = scores.reshape((kv_heads, group, len, len))?.broadcast_add(mask)?;
         let shares = ops::softmax(&scores, D::Minus1)?.reshape((kv_heads, group * len, len))?;
         let out = shares.matmul(&of(v)?)?.reshape((heads, len, head_dim))?;
         parts.push(out.transpose(0, 1)?.contiguous()?);

@@ -1,5 +1,6 @@
 //! `PUT` and `DELETE /v1/reward-models/{name}`: which model a name stands for.
 
+use assay_core::reward_model::{ModelState, ModelStatus};
 use assay_wire::ProblemBody;
 use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
 use axum::Json;
@@ -31,8 +32,22 @@ pub(crate) async fn load(
 ) -> ApiResult<Json<ModelBody>> {
     let name = path_name(path)?;
     let request: LoadRequest = body::json(&api, &headers, body).await?;
-    let model = api.models().load(name, request.into()).await?;
-    Ok(Json(ModelBody::from(model.as_ref())))
+    match api.models().load(name.clone(), request.into()).await {
+        Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),
+        Err(error) => {
+            give_up(&api, &name);
+            Err(error.into())
+        }
+    }
+}
+
+/// Takes a name away that never had a model: a slip in a request leaves nothing behind.
+fn give_up(api: &Api, name: &str) {
+    let empty = |status: &ModelStatus| status.state == ModelState::Failed && status.info.is_none();
+    if api.models().list().iter().any(|status| status.name == name && empty(status)) {
+        // Another request may have been quicker.
+        let _ = api.models().unload(name);
+    }
 }
 
 /// Takes a model away. What waits for it is still answered; its pairs stay.

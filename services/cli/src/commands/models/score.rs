@@ -105,6 +105,7 @@ async fn here(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Judge> {
     }
     let node = Node::start(configuration(file, settings)?).await?;
     let Some(directory) = directory else {
+        node.load_models().await?;
         return Ok(Judge::Here(Box::new(node), arguments.model.clone()));
     };
     let load = ModelLoad { source: Some(directory.display().to_string()), options: None };
