@@ -1,8 +1,9 @@
 //! Times a network on sequences of given lengths: what `assay models bench` prints.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::Duration;
 
+use assay_core::{Clock, SystemClock};
 use serde::Serialize;
 
 use crate::network::{Network, Outline};
@@ -101,7 +102,8 @@ pub struct BenchReport {
 pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError> {
     let dtype = compute.dtype(bench.dtype.as_deref())?;
     let options = ModelOptions::default();
-    let started = Instant::now();
+    let clock = SystemClock::new();
+    let started = clock.monotonic();
     let (weights, outline) = match &bench.subject {
         Subject::Directory(path) => {
             let directory = Directory::open(path)?;
@@ -126,12 +128,12 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         threads: compute.threads(),
         dtype: crate::compute::word(dtype),
         body_parameters,
-        load_seconds: started.elapsed().as_secs_f64(),
+        load_seconds: seconds_since(&clock, started),
         rows: Vec::new(),
     };
     for lengths in &bench.lengths {
         let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
-        report.rows.push(row(bench, *lengths, &sequences, &network, compute, body_parameters)?);
+        report.rows.push(row(bench, *lengths, &sequences, &network, compute, body_parameters, &clock)?);
     }
     Ok(report)
 }
@@ -144,15 +146,16 @@ fn row(
     network: &Network,
     compute: &Compute,
     body_parameters: u64,
+    clock: &SystemClock,
 ) -> Result<BenchRow, LoadError> {
     let batches = batches(sequences, bench.batch_tokens);
     let mut said = Vec::new();
     let mut times = Vec::new();
     for round in 0..=bench.rounds.max(1) {
-        let started = Instant::now();
+        let started = clock.monotonic();
         said = batches.iter().map(|batch| compute.run(|| network.run(batch))).collect::<Result<Vec<_>, _>>()?.concat();
         if round > 0 {
-            times.push(started.elapsed().as_secs_f64());
+            times.push(seconds_since(clock, started));
         }
     }
     times.sort_by(f64::total_cmp);
@@ -180,6 +183,10 @@ fn row(
         padding_avoided: 1.0 - tokens as f64 / padded.max(1) as f64,
         invariant,
     })
+}
+
+fn seconds_since(clock: &SystemClock, started: Duration) -> f64 {
+    clock.monotonic().saturating_sub(started).as_secs_f64()
 }
 
 /// Sequences in their order, as many to a batch as its tokens allow.

@@ -124,9 +124,9 @@ async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> 
 }
 
 /// An error with what caused it: the outermost alone says little.
-fn told(error: reqwest::Error) -> String {
+fn told(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
+    let mut cause = error.source();
     while let Some(inner) = cause {
         text = format!("{text}: {inner}");
         cause = inner.source();

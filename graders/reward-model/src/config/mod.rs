@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
 
 /// Refuses heads that do not divide.
 pub(crate) fn divides(of: usize, into: usize, what: &str) -> Result<(), LoadError> {
-    if into == 0 || of % into != 0 {
+    if into == 0 || !of.is_multiple_of(into) {
         return Err(LoadError::new(format!("{what}: {of} does not divide by {into}")));
     }
     Ok(())

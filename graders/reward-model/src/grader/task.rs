@@ -49,7 +49,7 @@ impl Steps {
             Self::Min => numbers().reduce(f64::min),
             Self::Mean => Some(numbers().sum::<f64>() / count),
             Self::Product => Some(numbers().product()),
-            Self::Last => numbers().last(),
+            Self::Last => numbers().next_back(),
         }
     }
 }
