@@ -1,5 +1,6 @@
 //! Owns the typed HTTP client: one pooled session, retries where they are safe, order kept. Grades nothing.
 
+pub mod hub;
 mod retry;
 
 use std::time::Duration;

@@ -3,7 +3,6 @@
 
 pub mod config;
 pub mod graders;
-pub mod hub;
 pub mod models;
 mod node;
 pub mod observe;

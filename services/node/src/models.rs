@@ -1,14 +1,14 @@
 //! The reward models of a node: what the configuration says of them, made into whatever holds them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_core::Clock;
 use assay_core::reward_model::{ModelError, RewardModels};
 pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
-use assay_reward_model::{Compute, DirectoryLoader, LoadError, Models, ServingOptions};
+use assay_reward_model::{Compute, DirectoryLoader, Fetch, LoadError, Models, ServingOptions};
 
-use crate::{config, hub};
+use crate::config;
 
 /// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of them.
 const CPU_BATCH: usize = 1_024;
@@ -35,12 +35,22 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
         compute,
         folder: config.folder.clone(),
         named: config.load.values().filter_map(|table| table.get("source")?.as_str().map(PathBuf::from)).collect(),
-        fetch: (!config.hub.is_empty()).then(|| hub::fetch(&config.hub, &config.folder)),
+        fetch: (!config.hub.is_empty()).then(|| fetch(&config.hub, &config.folder)),
         clock: Arc::clone(clock),
     };
     let no_thread =
         |error: std::io::Error| LoadError::new(format!("the thread of the models cannot be started: {error}"));
     Models::start(Arc::new(loader), options, Arc::clone(clock)).map_err(no_thread)
+}
+
+/// Fetches models from a hub into the folder of models. It is asked on threads that may block.
+fn fetch(hub: &str, folder: &Path) -> Arc<Fetch> {
+    let (hub, folder) = (hub.to_owned(), folder.to_owned());
+    Arc::new(move |name| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("`{name}` cannot be fetched: {error}"))?;
+        runtime.block_on(assay_client::hub::fetch(&hub, &folder, name))
+    })
 }
 
 /// Loads what the configuration names, all at once, and returns when each is ready or failed.

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use assay_reward_model::Fetch;
 use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
@@ -40,17 +38,14 @@ struct Sibling {
     rfilename: String,
 }
 
-/// Fetches from the hub at `endpoint` into `folder`: `org/name` becomes `folder/org/name`. Runs on threads that may block.
-#[must_use]
-pub fn fetch(endpoint: &str, folder: &Path) -> Arc<Fetch> {
-    let (endpoint, folder) = (endpoint.trim_end_matches('/').to_owned(), folder.to_owned());
-    Arc::new(move |name| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("`{name}` cannot be fetched: {error}"))?;
-        runtime
-            .block_on(model(&endpoint, &folder, name))
-            .map_err(|error| format!("`{name}` cannot be fetched from {endpoint}: {error}"))
-    })
+/// Fetches `org/name` from the hub at `endpoint`: it becomes `folder/org/name`, which is returned.
+///
+/// # Errors
+/// Why it cannot be fetched. Nothing is left in the folder then.
+pub async fn fetch(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
+    let endpoint = endpoint.trim_end_matches('/');
+    let fetched = model(endpoint, folder, name).await;
+    fetched.map_err(|error| format!("`{name}` cannot be fetched from {endpoint}: {error}"))
 }
 
 async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
