@@ -121,7 +121,7 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
     let longest = outline.max_tokens;
     let vocabulary = outline.body.vocabulary();
     let body_parameters = weights.parameters() - weights.embedding_parameters();
-    let network = Network::read(outline, &weights, &options, &[], longest)?;
+    let network = Network::read(outline, &weights, &options, &[])?;
     drop(weights);
     let mut report = BenchReport {
         device: compute.name(),
@@ -132,6 +132,13 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         rows: Vec::new(),
     };
     for lengths in &bench.lengths {
+        if let Lengths::Fixed(length) = lengths
+            && *length > longest
+        {
+            return Err(LoadError::new(format!(
+                "a length of {length} tokens is more than the {longest} that it reads"
+            )));
+        }
         let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
         report.rows.push(row(bench, *lengths, &sequences, &network, compute, body_parameters, &clock)?);
     }

@@ -91,12 +91,12 @@ impl BodyConfig {
         if weights.has(word) { "" } else { prefix }
     }
 
-    /// Reads the body; positions reach to `positions`.
-    pub(crate) fn body(&self, weights: &Weights, prefix: &str, positions: usize) -> Result<Body, LoadError> {
+    /// Reads the body.
+    pub(crate) fn body(&self, weights: &Weights, prefix: &str) -> Result<Body, LoadError> {
         Ok(match self {
-            Self::Decoder(config) => Body::Decoder(Decoder::read(config, weights, prefix, positions)?),
+            Self::Decoder(config) => Body::Decoder(Decoder::read(config, weights, prefix)?),
             Self::Bert(config) => Body::Bert(Bert::read(config, weights, prefix)?),
-            Self::ModernBert(config) => Body::ModernBert(ModernBert::read(config, weights, prefix, positions)?),
+            Self::ModernBert(config) => Body::ModernBert(ModernBert::read(config, weights, prefix)?),
         })
     }
 }

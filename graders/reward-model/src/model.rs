@@ -71,6 +71,12 @@ impl RewardModel {
             let (named, there) = (labels.len(), outline.found.outputs);
             return Err(LoadError::new(format!("{named} labels are named, and the head has {there} classes")));
         }
+        if !options.labels.is_empty() && labels.is_empty() {
+            let head = meaning.word();
+            return Err(LoadError::new(format!(
+                "`labels` are those of classes or label tokens, and the head says {head}"
+            )));
+        }
         let positive = places(&options.positive, &labels)?;
         if meaning == Meaning::Labels && positive.is_empty() {
             return Err(LoadError::new(
@@ -106,7 +112,7 @@ impl RewardModel {
             device: compute.name(),
             loaded_us,
         };
-        let network = Network::read(outline, &weights, &options, &ids, reader.max_tokens())?;
+        let network = Network::read(outline, &weights, &options, &ids)?;
         Ok(Self { info: Arc::new(info), reader, network, compute: compute.clone(), meaning, positive, normalise })
     }
 

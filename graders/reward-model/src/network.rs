@@ -43,6 +43,11 @@ impl Outline {
         unit: bool,
         longest: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
+        if Fields(&config).object("quantization_config").is_some() {
+            return Err(LoadError::new(
+                "the weights are quantised, and such are not read; load the model they were made from",
+            ));
+        }
         let body = BodyConfig::read(&config)?;
         let found = Found::look(body.family(), &config, weights, options, unit)?;
         let max_tokens = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
@@ -76,17 +81,16 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier; positions reach to `positions`.
+    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier.
     pub(crate) fn read(
         outline: Outline,
         weights: &Weights,
         options: &ModelOptions,
         labels: &[u32],
-        positions: usize,
     ) -> std::result::Result<Self, LoadError> {
         let Outline { config, body: shape, found, .. } = outline;
         let prefix = shape.prefix(weights);
-        let body = shape.body(weights, prefix, positions)?;
+        let body = shape.body(weights, prefix)?;
         let head = found.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());

@@ -8,13 +8,25 @@ use std::path::{Path, PathBuf};
 use candle_core::safetensors::Load;
 use candle_core::{DType, Device, Tensor};
 use memmap2::Mmap;
-use safetensors::SafeTensors;
+use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 
 use crate::{LoadError, ModelOptions, raw, synthetic};
 
 /// Largest file that is read whole: a configuration or a tokenizer.
 const MAX_TEXT: u64 = 256 << 20;
+
+/// Files beside the weights that decide a score.
+const TEXTS: &[&str] = &[
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "1_Pooling/config.json",
+    "modules.json",
+    "sentence_bert_config.json",
+];
 
 /// A directory with a model, as Hugging Face lays it out.
 pub(crate) struct Directory {
@@ -26,7 +38,9 @@ impl Directory {
         if !path.is_dir() {
             return Err(LoadError::new(format!("`{}` is no directory", path.display())));
         }
-        Ok(Self { path: path.to_owned() })
+        let directory = Self { path: path.to_owned() };
+        directory.check()?;
+        Ok(directory)
     }
 
     /// The text of a file; `None` where there is none.
@@ -34,8 +48,8 @@ impl Directory {
         let path = self.path.join(name);
         let at_fault = |error: std::io::Error| LoadError::new(format!("`{name}` cannot be read: {error}"));
         let Ok(facts) = fs::metadata(&path) else { return Ok(None) };
-        if facts.len() > MAX_TEXT {
-            return Err(LoadError::new(format!("`{name}` is larger than {} MiB", MAX_TEXT >> 20)));
+        if !facts.is_file() || facts.len() > MAX_TEXT {
+            return Err(LoadError::new(format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20)));
         }
         fs::read_to_string(&path).map(Some).map_err(at_fault)
     }
@@ -46,6 +60,16 @@ impl Directory {
             serde_json::from_str(&text).map_err(|error| LoadError::new(format!("`{name}` is no JSON: {error}")))
         };
         self.text(name)?.map(parse).transpose()
+    }
+
+    /// Holds every file that decides a score to be one, and of a size that can be read.
+    fn check(&self) -> Result<(), LoadError> {
+        TEXTS.iter().try_for_each(|name| match fs::metadata(self.path.join(name)) {
+            Ok(facts) if !facts.is_file() || facts.len() > MAX_TEXT => {
+                Err(LoadError::new(format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20)))
+            }
+            _ => Ok(()),
+        })
     }
 
     /// The model's configuration.
@@ -102,17 +126,6 @@ impl Directory {
 
     /// Hash of everything that decides a score: configuration, weights, the tokenizer's files and the options, in hex.
     pub(crate) fn version(&self, weights: &Weights, options: &ModelOptions) -> Result<String, LoadError> {
-        /// Files beside the weights that decide a score.
-        const TEXTS: &[&str] = &[
-            "config.json",
-            "tokenizer.json",
-            "tokenizer_config.json",
-            "special_tokens_map.json",
-            "chat_template.jinja",
-            "1_Pooling/config.json",
-            "modules.json",
-            "sentence_bert_config.json",
-        ];
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -225,7 +238,11 @@ impl Weights {
         let tensor = match &self.source {
             Source::Files { files, places } => {
                 let tensors = SafeTensors::deserialize(&files[places[name]]).map_err(|error| at_fault(&error))?;
-                tensors.tensor(name).map_err(|error| at_fault(&error))?.load(&Device::Cpu)?
+                let view = tensors.tensor(name).map_err(|error| at_fault(&error))?;
+                if !matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::F64) {
+                    return Err(at_fault(&format!("holds {:?}; quantised weights are not read", view.dtype())));
+                }
+                view.load(&Device::Cpu)?
             }
             Source::Made(_) => Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?,
         };

@@ -14,6 +14,7 @@ use assay_engine::{Engine, EngineParts, Limits};
 use assay_reward_model::LoadError;
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::sandboxes::Sandboxes;
 use crate::{Config, graders, models, observe};
@@ -204,8 +205,7 @@ impl Node {
         // The sender is dropped only with the serving task, which then has nothing more to serve.
         let _ = stopped.await;
         loading.abort();
-        self.engine.shut_down(patience).await;
-        self.models.stop(patience).await;
+        self.finish(patience).await;
         self.sandboxes.cells.stop().await;
         // Connections that idle are closed by the server; one that hangs is not waited for without end.
         if tokio::time::timeout(patience, &mut serving).await.is_err() {
@@ -214,11 +214,17 @@ impl Node {
         Ok(())
     }
 
+    /// Finishes batches, then what asks models directly, all within `patience`: batches ask models too, so they go first.
+    async fn finish(&self, patience: Duration) {
+        let end = Instant::now() + patience;
+        self.engine.shut_down(patience).await;
+        self.models.stop(end.saturating_duration_since(Instant::now())).await;
+    }
+
     /// Finishes what runs and closes the record, for nodes that do not serve.
     pub async fn stop(self) {
         let patience = Duration::from_secs(self.config.server.shutdown_seconds);
-        self.engine.shut_down(patience).await;
-        self.models.stop(patience).await;
+        self.finish(patience).await;
         self.sandboxes.cells.stop().await;
     }
 }

@@ -35,12 +35,11 @@ struct Layer {
 }
 
 impl Decoder {
-    /// Reads the tensors under `prefix`, as in `model.`; positions reach to `positions`.
+    /// Reads the tensors under `prefix`, as in `model.`.
     pub(crate) fn read(
         config: &DecoderConfig,
         weights: &Weights,
         prefix: &str,
-        positions: usize,
     ) -> std::result::Result<Self, LoadError> {
         let embedding = format!("{prefix}embed_tokens.weight");
         Ok(Self {
@@ -48,7 +47,7 @@ impl Decoder {
             layers: (0..config.layers())
                 .map(|layer| Layer::read(config, weights, &format!("{prefix}layers.{layer}"), config.windows[layer]))
                 .collect::<std::result::Result<_, _>>()?,
-            rotary: Rotary::new(&config.rope, config.head_dim, positions, weights)?,
+            rotary: Rotary::new(&config.rope, config.head_dim, weights),
             last_norm: RowNorm::rms(weights, &format!("{prefix}norm"), config.hidden, config.eps)?,
         })
     }

@@ -34,12 +34,11 @@ struct Layer {
 }
 
 impl ModernBert {
-    /// Reads the tensors under `prefix`, as in `model.`; positions reach to `positions`.
+    /// Reads the tensors under `prefix`, as in `model.`.
     pub(crate) fn read(
         config: &ModernBertConfig,
         weights: &Weights,
         prefix: &str,
-        positions: usize,
     ) -> std::result::Result<Self, LoadError> {
         let norm = format!("{prefix}embeddings.norm");
         let head_dim = config.hidden / config.heads;
@@ -53,8 +52,8 @@ impl ModernBert {
                     Layer::read(config, weights, &format!("{prefix}layers.{layer}"), layer == 0, *reach)
                 })
                 .collect::<std::result::Result<_, _>>()?,
-            global: Rotary::new(&config.global, head_dim, positions, weights)?,
-            local: Rotary::new(&config.local, head_dim, positions, weights)?,
+            global: Rotary::new(&config.global, head_dim, weights),
+            local: Rotary::new(&config.local, head_dim, weights),
             last_norm: RowNorm::layer(
                 weights,
                 &format!("{prefix}final_norm"),

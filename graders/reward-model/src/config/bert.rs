@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Fields, divides};
+use super::{Fields, divides, layers};
 use crate::LoadError;
 
 /// BERT's body.
@@ -31,7 +31,7 @@ impl BertConfig {
             vocabulary: fields.size("vocab_size")?,
             hidden,
             inner: fields.size("intermediate_size")?,
-            layers: fields.size("num_hidden_layers")?,
+            layers: layers(fields)?,
             heads,
             eps: fields.number_or("layer_norm_eps", 1e-12)?,
             types: fields.size_or("type_vocab_size", 2)?,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::rope::Rope;
-use super::{Fields, divides};
+use super::{Fields, divides, layers};
 use crate::LoadError;
 
 /// A decoder's body.
@@ -39,7 +39,7 @@ impl DecoderConfig {
         let family = fields.text("model_type").unwrap_or_default();
         fields.activation("hidden_act", &["silu", "swish"])?;
         let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);
-        let layers = fields.size("num_hidden_layers")?;
+        let count = layers(fields)?;
         let kv_heads = fields.size_or("num_key_value_heads", heads)?;
         divides(heads, kv_heads, "heads of queries over heads of keys")?;
         let head_dim = match fields.size_or_none("head_dim")? {
@@ -77,7 +77,7 @@ impl DecoderConfig {
             qkv_bias,
             output_bias,
             mlp_bias: family == "llama" && fields.flag_or("mlp_bias", false),
-            windows: windows(fields, family, layers)?,
+            windows: windows(fields, family, count)?,
             max_positions: fields.size_or("max_position_embeddings", 2_048)?,
             tied: fields.flag_or("tie_word_embeddings", false),
         })

@@ -84,7 +84,18 @@ impl<'a> Fields<'a> {
             numbered.sort_unstable();
             return numbered.into_iter().map(|(_, name)| name.to_owned()).collect();
         }
-        (0..self.count_or("num_labels", 2)).map(|number| format!("LABEL_{number}")).collect()
+        /// More classes than any head has.
+        const MOST: usize = 10_000;
+        (0..self.count_or("num_labels", 2).min(MOST)).map(|number| format!("LABEL_{number}")).collect()
+    }
+}
+
+/// Refuses more layers than any model has, before anything is made for each.
+pub(crate) fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
+    const MOST: usize = 10_000;
+    match fields.size("num_hidden_layers")? {
+        layers if layers <= MOST => Ok(layers),
+        layers => Err(LoadError::new(format!("`num_hidden_layers` is at most {MOST}: {layers}"))),
     }
 }
 

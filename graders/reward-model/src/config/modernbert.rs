@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::rope::Rope;
-use super::{Fields, divides};
+use super::{Fields, divides, layers};
 use crate::LoadError;
 
 /// ModernBERT's body.
@@ -33,19 +33,19 @@ impl ModernBertConfig {
         let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);
         divides(hidden, heads, "hidden size over heads")?;
         divides(hidden / heads, 2, "size of a head over pairs")?;
-        let layers = fields.size("num_hidden_layers")?;
+        let count = layers(fields)?;
         let reach = fields.size_or("local_attention", 128)? / 2;
         let reaches = match fields.texts("layer_types") {
-            Some(kinds) if kinds.len() == layers => {
+            Some(kinds) if kinds.len() == count => {
                 kinds.into_iter().map(|kind| (kind == "sliding_attention").then_some(reach)).collect()
             }
             Some(kinds) => {
-                let message = format!("`layer_types` names {} layers, and there are {layers}", kinds.len());
+                let message = format!("`layer_types` names {} layers, and there are {count}", kinds.len());
                 return Err(LoadError::new(message));
             }
             None => {
                 let every = fields.size_or("global_attn_every_n_layers", 3)?;
-                (0..layers).map(|layer| (layer % every != 0).then_some(reach)).collect()
+                (0..count).map(|layer| (layer % every != 0).then_some(reach)).collect()
             }
         };
         let rope = |kind: &str, old: &str, default: f64| {

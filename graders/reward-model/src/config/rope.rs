@@ -34,10 +34,8 @@ impl Rope {
     pub(crate) fn read(fields: Fields<'_>, default_theta: f64) -> Result<Self, LoadError> {
         let inside = fields.object("rope_parameters");
         let scaling = inside.or_else(|| fields.object("rope_scaling"));
-        let theta = match inside.and_then(|inside| inside.get("rope_theta")).and_then(Value::as_f64) {
-            Some(theta) => theta,
-            None => fields.number_or("rope_theta", default_theta)?,
-        };
+        let beside = fields.number_or("rope_theta", default_theta)?;
+        let theta = inside.map_or(Ok(beside), |inside| Fields(inside).number_or("rope_theta", beside))?;
         Ok(Self { theta: positive(theta, "rope_theta")?, scaling: scaling.map_or(Ok(Scaling::None), Scaling::read)? })
     }
 

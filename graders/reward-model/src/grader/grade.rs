@@ -151,17 +151,11 @@ impl PreparedReward {
     ) -> Outcome {
         let score = match &scores[0] {
             Ok(score) => score,
-            Err(Refusal::TooLong { tokens, max }) => {
-                let evidence =
-                    Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
-                return Outcome::Graded(Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence));
-            }
-            Err(Refusal::PromptTooLong { tokens, max }) => {
+            Err(refusal @ (Refusal::TooLong { tokens, max } | Refusal::PromptTooLong { tokens, max })) => {
                 let evidence =
                     Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
                 let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
-                let reason = Refusal::PromptTooLong { tokens: *tokens, max: *max }.to_string();
-                return self.unread(item, grade, reason, cx).await;
+                return self.unread(item, grade, refusal.to_string(), cx).await;
             }
             Err(Refusal::Unreadable(reason)) => {
                 let evidence = Evidence::new().text("model", &model.name).text("reason", reason);

@@ -52,8 +52,7 @@ impl Case {
         let weights = directory.weights(device, DType::F32)?;
         let outline = Outline::look(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self.options.labels.iter().map(|label| self.tokens[label]).collect();
-        let longest = outline.max_tokens;
-        Network::read(outline, &weights, &self.options, &labels, longest)
+        Network::read(outline, &weights, &self.options, &labels)
     }
 }
 

@@ -1,13 +1,15 @@
 //! `PUT` and `DELETE /v1/reward-models/{name}`: which model a name stands for.
 
+use assay_core::ErrorCode;
 use assay_core::reward_model::{ModelState, ModelStatus};
-use assay_wire::ProblemBody;
 use assay_wire::reward_models::{LoadRequest, ModelBody, UnloadedBody};
+use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use http::HeaderMap;
+use serde_json::Value;
 
 use super::path_name;
 use crate::error::ApiResult;
@@ -32,12 +34,28 @@ pub(crate) async fn load(
 ) -> ApiResult<Json<ModelBody>> {
     let name = path_name(path)?;
     let request: LoadRequest = body::json(&api, &headers, body).await?;
+    refuse_templates(&request)?;
     match api.models().load(name.clone(), request.into()).await {
         Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),
         Err(error) => {
             give_up(&api, &name);
             Err(error.into())
         }
+    }
+}
+
+/// Templates are programs without a bound on memory: they come from the operator, not from requests.
+fn refuse_templates(request: &LoadRequest) -> Result<(), Problem> {
+    let options = request.options.iter().flatten();
+    let mut programs = options.filter(|(name, _)| matches!(name.as_str(), "template" | "question"));
+    // The named ones are formats, not programs.
+    let known = |value: &Value| value.as_str().is_some_and(|text| matches!(text, "chat" | "text" | "verify_rm"));
+    match programs.find(|(_, value)| !known(value)) {
+        Some((name, _)) => {
+            let message = "templates do not come over HTTP: declare it in `assay.json` beside the weights, or in the configuration";
+            Err(Problem::at(ErrorCode::InvalidField, format!("/options/{name}"), message))
+        }
+        None => Ok(()),
     }
 }
 
