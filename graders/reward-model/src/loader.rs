@@ -35,10 +35,7 @@ impl DirectoryLoader {
         if let (Ok(folder), Ok(found)) = (self.folder.canonicalize(), inside.canonicalize())
             && found.is_dir()
         {
-            if found.starts_with(&folder) && found != folder {
-                return Ok(found);
-            }
-            if self.is_named(source) {
+            if (found.starts_with(&folder) && found != folder) || self.is_named(source) {
                 return Ok(found);
             }
             return Err(format!("`{source}` is not inside the folder of models, `{}`", self.folder.display()));
@@ -55,9 +52,7 @@ impl DirectoryLoader {
             _ => Err(format!("`{source}` is no directory in the folder of models, `{}`", self.folder.display())),
         }
     }
-}
 
-impl DirectoryLoader {
     /// Whether the operator named it.
     fn is_named(&self, source: &str) -> bool {
         self.named.iter().any(|named| named == Path::new(source))

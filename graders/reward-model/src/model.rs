@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_core::Completion;
-use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate};
+use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate, softmax};
 
 use crate::config::Fields;
 use crate::error::first_line;
 use crate::family::Family;
-use crate::head::{Meaning, cosine, softmax};
+use crate::head::{Meaning, cosine};
 use crate::network::{Network, Outline};
 use crate::normalise::Normalise;
 use crate::pooling::Pooling;

@@ -1,5 +1,6 @@
 //! From a raw number to a score: declared by the operator or the task, never guessed.
 
+use assay_core::reward_model::sigmoid;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -93,11 +94,6 @@ impl Normalise {
             Self::Relative => reference.map(|reference| sigmoid(raw - f64::from(reference))),
         }
     }
-}
-
-/// `1 / (1 + exp(-x))`.
-pub(crate) fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 #[cfg(test)]

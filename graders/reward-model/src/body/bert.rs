@@ -3,6 +3,7 @@
 use candle_core::{Result, Tensor};
 
 use super::Packed;
+use super::activation::gelu;
 use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::Norm;
@@ -79,7 +80,7 @@ impl Layer {
         };
         let seen = attention(&part(0)?, &part(1)?, &part(2)?, &packed.starts, Sight::Around(None))?;
         let x = self.after_attention.forward(&(self.output.forward(&seen)? + x)?)?;
-        let inner = self.up.forward(&x)?.gelu_erf()?;
+        let inner = gelu(&self.up.forward(&x)?)?;
         self.after_mlp.forward(&(self.down.forward(&inner)? + x)?)
     }
 }

@@ -1,8 +1,9 @@
 //! ModernBERT.
 
-use candle_core::{D, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 use super::Packed;
+use super::activation::geglu;
 use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
@@ -106,8 +107,7 @@ impl Layer {
         let (q, k) = (turns.apply(&part(0)?)?, turns.apply(&part(1)?)?);
         let seen = attention(&q, &k, &part(2)?, &packed.starts, Sight::Around(self.reach))?;
         let x = (x + self.output.forward(&seen)?)?;
-        let halves = self.gate_up.forward(&self.before_mlp.forward(&x)?)?.chunk(2, D::Minus1)?;
-        let gated = (halves[0].contiguous()?.gelu_erf()? * halves[1].contiguous()?)?;
+        let gated = geglu(&self.gate_up.forward(&self.before_mlp.forward(&x)?)?)?;
         x + self.down.forward(&gated)?
     }
 }

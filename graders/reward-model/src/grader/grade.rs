@@ -7,6 +7,7 @@ use std::time::Duration;
 use assay_core::extraction::reasoning::visible_text;
 use assay_core::reward_model::{
     ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal, RewardModels, Truncate,
+    sigmoid,
 };
 use assay_core::{
     BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score,
@@ -16,7 +17,7 @@ use assay_core::{
 use super::evidence;
 use super::spec::UNREADABLE;
 use super::task::{Reasoning, RewardTask, Room};
-use crate::normalise::{Way, sigmoid};
+use crate::normalise::Way;
 
 /// Whose turn the items of batches take among those who ask models.
 const CALLER: &str = "grade";

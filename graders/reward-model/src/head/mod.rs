@@ -6,7 +6,7 @@
 pub(crate) mod detect;
 mod matrix;
 
-use assay_core::reward_model::{Readout, Scale};
+use assay_core::reward_model::{Readout, Scale, sigmoid, softmax, unit};
 
 use crate::body::norm::RowNorm;
 use matrix::Matrix;
@@ -81,7 +81,7 @@ impl Head {
                 out.apply(&rows)
             }
             Layers::None { unit: false } => rows,
-            Layers::None { unit: true } => rows.into_iter().map(unit).collect(),
+            Layers::None { unit: true } => rows.iter().map(|row| unit(row)).collect(),
         }
     }
 
@@ -103,24 +103,9 @@ impl Head {
 /// Probability of the second class, or of the only one.
 fn good(row: &[f32]) -> f32 {
     match row {
-        [only] => narrow(1.0 / (1.0 + (-f64::from(*only)).exp())),
+        [only] => narrow(sigmoid(f64::from(*only))),
         _ => softmax(row).get(1).copied().unwrap_or(f32::NAN),
     }
-}
-
-/// Shares of the numbers. The largest is taken off first, so that no number is too large.
-pub(crate) fn softmax(numbers: &[f32]) -> Vec<f32> {
-    let largest = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f64> = numbers.iter().map(|number| (f64::from(*number) - f64::from(largest)).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.into_iter().map(|power| narrow(power / sum)).collect()
-}
-
-/// A row of length 1.
-fn unit(row: Vec<f32>) -> Vec<f32> {
-    let square: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-    let scale = 1.0 / square.sqrt().max(1e-12);
-    row.into_iter().map(|x| narrow(f64::from(x) * scale)).collect()
 }
 
 /// Cosine of two embeddings; 0 where one has no length.
@@ -147,12 +132,6 @@ fn narrow(number: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_of_far_numbers_are_numbers() {
-        assert_eq!(softmax(&[-100.0, 5.0]), [0.0, 1.0]);
-        assert_eq!(softmax(&[1e30, 1e30]), [0.5, 0.5]);
-    }
 
     #[test]
     fn a_cosine_with_nothing_is_none() {

@@ -26,7 +26,7 @@ use crate::{Api, body};
 pub(super) use inputs::{Inputs, Texts, conversation};
 pub(super) use numbers::{Activation, label, largest, values};
 
-use numbers::sigmoid;
+use numbers::squeezed;
 
 /// Header with the version of the model that gave an answer.
 const VERSION: &str = "assay-model-version";
@@ -81,7 +81,7 @@ impl Answer {
     }
 
     /// The one number of every input, on the model's scale or squeezed.
-    pub(super) fn numbers(&self, squeezed: bool) -> Result<Vec<f32>, Trouble> {
+    pub(super) fn numbers(&self, squeeze: bool) -> Result<Vec<f32>, Trouble> {
         let number = |score: &ModelScore| {
             let raw = score.raw.ok_or_else(|| {
                 let message = format!(
@@ -90,7 +90,7 @@ impl Answer {
                 );
                 Trouble::Input(message)
             })?;
-            Ok(if squeezed && self.model.scale == Scale::Logit { sigmoid(raw) } else { raw })
+            Ok(if squeeze && self.model.scale == Scale::Logit { squeezed(raw) } else { raw })
         };
         self.scores.iter().map(number).collect()
     }

@@ -1,6 +1,6 @@
 //! The numbers under a model's head, in the forms in which other servers hand them out.
 
-use assay_core::reward_model::{ModelInfo, ModelScore, Readout, Scale};
+use assay_core::reward_model::{ModelInfo, ModelScore, Readout, Scale, sigmoid, softmax};
 
 /// What is done to logits before they go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Activation {
 /// The numbers under a model's head, as the peers hand them out: one of a reward model, one a class, label, step or dimension.
 pub(in crate::compat) fn values(model: &ModelInfo, score: &ModelScore, activation: Activation) -> Vec<f32> {
     match &score.readout {
-        Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => vec![sigmoid(*value)],
+        Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => vec![squeezed(*value)],
         Readout::Scalar(value) => vec![*value],
         Readout::Classes(logits) if activation != Activation::Off => softmax(logits),
         Readout::Classes(values) | Readout::Labels(values) | Readout::Steps(values) | Readout::Embedding(values) => {
@@ -52,37 +52,15 @@ pub(in crate::compat) fn largest(values: &[f32]) -> usize {
     best
 }
 
-/// 1 / (1 + exp(-x)).
+/// [`sigmoid`] of one number, which leaves as precise as it came.
 #[expect(clippy::cast_possible_truncation, reason = "a probability as precise as its logit")]
-pub(in crate::compat) fn sigmoid(logit: f32) -> f32 {
-    (1.0 / (1.0 + (-f64::from(logit)).exp())) as f32
-}
-
-/// exp(x) over the sum of all, with the largest subtracted first: subtracting any other overflows for logits like -100 and 5.
-#[expect(clippy::cast_possible_truncation, reason = "probabilities as precise as their logits")]
-pub(in crate::compat) fn softmax(logits: &[f32]) -> Vec<f32> {
-    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f64> = logits.iter().map(|logit| (f64::from(*logit) - f64::from(largest)).exp()).collect();
-    let sum: f64 = powers.iter().sum();
-    powers.iter().map(|power| (power / sum) as f32).collect()
+pub(in crate::compat) fn squeezed(logit: f32) -> f32 {
+    sigmoid(f64::from(logit)) as f32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_softmax_of_far_logits_is_finite() {
-        assert_eq!(softmax(&[-100.0, 5.0]), [0.0, 1.0]);
-        assert_eq!(softmax(&[1000.0, 1000.0]), [0.5, 0.5]);
-        let probabilities = softmax(&[1.0, 2.0, 3.0]);
-        assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn a_sigmoid_of_far_logits_is_finite() {
-        assert_eq!([-1e30, 0.0, 1e30].map(sigmoid), [0.0, 0.5, 1.0]);
-    }
 
     #[test]
     fn the_first_of_equals_is_the_largest() {

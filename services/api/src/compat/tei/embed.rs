@@ -1,6 +1,6 @@
 //! `POST /compat/tei/embed`: texts as vectors.
 
-use assay_core::reward_model::{ModelInput, Readout};
+use assay_core::reward_model::{ModelInput, Readout, unit};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -45,18 +45,10 @@ pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body
     let inputs = request.inputs.into_list().into_iter().map(|text| ModelInput::Text(text.into())).collect();
     let answer = ask(&api, None, inputs, truncate).await?;
     let vectors = answer.scores.iter().map(|score| match &score.readout {
-        Readout::Embedding(vector) if request.normalize => Ok(normalised(vector)),
+        Readout::Embedding(vector) if request.normalize => Ok(unit(vector)),
         Readout::Embedding(vector) => Ok(vector.clone()),
         _ => Err(Trouble::Failed(format!("the model `{}` gives no embeddings", answer.model.name))),
     });
     let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
     Ok(answer.reply(Json(vectors)))
-}
-
-/// The vector of length 1 in the same direction; one of length 0 stays.
-#[expect(clippy::cast_possible_truncation, reason = "parts as precise as they were")]
-fn normalised(vector: &[f32]) -> Vec<f32> {
-    let length = vector.iter().map(|part| f64::from(*part) * f64::from(*part)).sum::<f64>().sqrt();
-    let scale = if length > 0.0 { 1.0 / length } else { 1.0 };
-    vector.iter().map(|part| (f64::from(*part) * scale) as f32).collect()
 }

@@ -23,8 +23,8 @@ use crate::progress::Progress;
 /// Inputs of one request.
 const CHUNK: usize = 1_024;
 
-/// Bytes of lines after which a request is sent all the same.
-const CHUNK_BYTES: usize = 8 << 20;
+/// Bytes of lines after which a request is sent all the same: no more tokens than may wait, whatever the tokenizer.
+const CHUNK_BYTES: usize = 2 << 20;
 
 /// Longest wait for a turn. A model that is still loading is worth waiting for.
 const PATIENCE: Duration = Duration::from_secs(3_600);

@@ -2,12 +2,16 @@
 //!
 //! A score never comes without the version of the model that gave it, and the raw number never without its [`Scale`].
 
+mod numbers;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub use numbers::{sigmoid, softmax, unit};
 
 use crate::{BoxFuture, Completion, ErrorCode};
 
