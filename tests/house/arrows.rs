@@ -12,8 +12,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-wasm", &["assay-cell"]),
     ("assay-sqlbox", &["assay-cell"]),
     ("assay-documents", &["assay-core"]),
-    ("grader", &["assay-core", "assay-cell", "assay-documents"]),
+    ("grader", &["assay-core", "assay-cell", "assay-documents", "assay-weights"]),
     ("assay-correction", &["assay-core"]),
+    ("assay-weights", &[]),
+    ("assay-policy", &["assay-weights", "assay-core"]),
+    ("assay-problems", &["assay-core"]),
+    ("assay-objective", &["assay-correction", "assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
     ("assay-wire", &["assay-core"]),
@@ -23,6 +27,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay",
         &["assay-node", "assay-api", "assay-client", "assay-engine", "assay-wire", "assay-correction", "assay-core"],
+    ),
+    (
+        "assay-trainer",
+        &[
+            "assay-policy",
+            "assay-problems",
+            "assay-objective",
+            "assay-weights",
+            "assay-node",
+            "assay-client",
+            "assay-engine",
+            "assay-wire",
+            "assay-core",
+        ],
     ),
     ("assay-tests", &["*"]),
 ];
@@ -84,7 +102,7 @@ fn a_library_stays_in_its_room() {
     only("sqlx", &["assay-store", "assay-sqlbox"]);
     only("axum", &["assay-api"]);
     only("reqwest", &["assay-client", "assay-tests"]);
-    only("clap", &["assay", "assay-tests"]);
+    only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
     only("jsonschema", &["assay-documents"]);

@@ -11,7 +11,6 @@ mod noise {
     pub(crate) mod experiments;
     pub(crate) mod moments;
     pub(crate) mod policy;
-    pub(crate) mod random;
     pub(crate) mod report;
     pub(crate) mod table;
     pub(crate) mod theory;

@@ -9,9 +9,9 @@ use assay_correction::channel::{Ledger, Report, Settings};
 use assay_correction::{Estimate, Rates};
 
 use crate::noise::experiments::{label, rates};
-use crate::noise::random::Random;
 use crate::noise::table::Table;
 use crate::noise::training::spread;
+use assay_core::Random;
 
 /// Channels drawn of each kind.
 const DRAWS: u64 = 2_000;

@@ -3,9 +3,9 @@
 
 use crate::noise::estimator::{Advantages, GROUP};
 use crate::noise::policy::{FEATURES, PROMPTS, Weights, World, add, cosine, dot, is_right};
-use crate::noise::random::Random;
 use crate::noise::training::{Case, gradient};
 use crate::noise::verifier::Verifier;
+use assay_core::Random;
 
 /// Direction and scatter of the gradient of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]

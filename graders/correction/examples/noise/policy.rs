@@ -5,7 +5,7 @@
 //! learnt on one prompt moves the others, a prompt can be unlearnt, and not everything can be learnt at once. A table of
 //! independent logits would learn every prompt to 0.99 under any noise and show nothing.
 
-use crate::noise::random::Random;
+use assay_core::Random;
 
 /// Prompts of a world.
 pub(crate) const PROMPTS: usize = 16;

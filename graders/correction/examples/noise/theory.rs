@@ -6,9 +6,9 @@ use assay_correction::channel::estimate::appeals_needed;
 
 use crate::noise::experiments::{CHANNELS, label, rates};
 use crate::noise::policy::ANSWERS;
-use crate::noise::random::Random;
 use crate::noise::table::Table;
 use crate::noise::verifier::Recheck;
+use assay_core::Random;
 
 const DRAWS: u32 = 200_000;
 

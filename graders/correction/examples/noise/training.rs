@@ -7,8 +7,8 @@ use assay_correction::Rates;
 
 use crate::noise::estimator::{Advantages, Estimator, GROUP};
 use crate::noise::policy::{ANSWERS, Adam, FEATURES, PROMPTS, Weights, World, add};
-use crate::noise::random::Random;
 use crate::noise::verifier::{Noise, Recheck, Verifier};
+use assay_core::Random;
 
 /// Steps of a run; each grades one group of every prompt.
 pub(crate) const STEPS: usize = 200;

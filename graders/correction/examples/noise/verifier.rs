@@ -4,7 +4,7 @@
 use assay_correction::Rates;
 
 use crate::noise::policy::{ANSWERS, FEATURES, PROMPTS, World, is_right};
-use crate::noise::random::Random;
+use assay_core::Random;
 
 /// How a verifier errs.
 #[derive(Debug, Clone, Copy, PartialEq)]

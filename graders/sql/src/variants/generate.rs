@@ -7,8 +7,8 @@ use assay_cell::query::{ForeignKey, Rows, Table, TableRows, Value};
 
 use super::keys::{in_order, keys_of, with_likely_references};
 use super::mine::Constants;
-use super::random::Random;
 use super::values::{Cell, Seen};
+use assay_core::Random;
 
 /// Most rows a table gets, unless a `LIMIT` asks for more.
 const MOST_ROWS: usize = 48;

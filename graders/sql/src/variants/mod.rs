@@ -5,7 +5,6 @@ mod dates;
 mod generate;
 mod keys;
 mod mine;
-mod random;
 mod values;
 
 pub(crate) use generate::{Manner, generate};

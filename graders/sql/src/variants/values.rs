@@ -4,7 +4,7 @@ use assay_cell::query::Value;
 
 use super::dates::Date;
 use super::mine::Constants;
-use super::random::Random;
+use assay_core::Random;
 
 /// A cell that is made here.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,1 @@
+//! The companion trainer. Owns the loop: which prompts, what is written, what it earned, one step, again.
