@@ -1,0 +1,282 @@
+//! Causal attention inside each sequence of a packed batch (arXiv 1706.03762), several heads of queries to a head of keys
+//! (arXiv 2305.13245), all tokens before or a window of them.
+//!
+//! Sequences lie one behind the other, so nothing is padded. The backward pass makes the shares again instead of keeping them.
+
+use std::sync::Arc;
+
+use assay_kernels::{Product, View, dot, largest, multiply, sum};
+use candle_core::{CpuStorage, CustomOp3, D, DType, Layout, Result, Shape, Tensor};
+use rayon::prelude::*;
+
+use super::norm::x_type;
+use super::numbers::{Held, Number, by_type, is_fused, slice, tensor};
+
+/// Tokens whose scores are held at a time.
+const TILE: usize = 128;
+
+/// Where the sequences of a batch lie, and how far back their tokens see.
+#[derive(Debug, Clone)]
+pub(crate) struct Span {
+    /// First token of each sequence, and the number of all tokens.
+    pub(crate) starts: Arc<[usize]>,
+    /// Tokens a token sees, itself included; `None` for all before it.
+    pub(crate) window: Option<usize>,
+}
+
+/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to `[tokens, heads, head_dim]`.
+pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, span: &Span) -> Result<Tensor> {
+    if is_fused(q) {
+        return q.contiguous()?.apply_op3(&k.contiguous()?, &v.contiguous()?, Attention { span: span.clone() });
+    }
+    composed(q, k, v, span)
+}
+
+/// One over the square root of the size of a head.
+#[expect(clippy::cast_precision_loss, reason = "the size of a head is small")]
+pub(crate) fn scale_of(head_dim: usize) -> f64 {
+    1.0 / (head_dim as f64).sqrt()
+}
+
+/// The same of operations the library differentiates, one sequence after the other.
+pub(super) fn composed(q: &Tensor, k: &Tensor, v: &Tensor, span: &Span) -> Result<Tensor> {
+    let (_, heads, head_dim) = q.dims3()?;
+    let kv_heads = k.dim(1)?;
+    let (group, scale) = (heads / kv_heads, scale_of(head_dim));
+    let sequences = span.starts.windows(2).filter(|ends| ends[1] > ends[0]).map(|ends| {
+        let len = ends[1] - ends[0];
+        let part = |x: &Tensor| x.narrow(0, ends[0], len)?.transpose(0, 1)?.contiguous();
+        // Heads of queries that share keys lie one below the other.
+        let q = part(q)?.reshape((kv_heads, group * len, head_dim))?;
+        let scores = (q.matmul(&part(k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
+        let hidden =
+            |row: usize, column: usize| column > row || span.window.is_some_and(|window| column + window <= row);
+        let mask: Vec<f32> =
+            (0..len * len).map(|at| if hidden(at / len, at % len) { f32::NEG_INFINITY } else { 0.0 }).collect();
+        let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
+        let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
+        let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
+        let out = shares.reshape((kv_heads, group * len, len))?.matmul(&part(v)?)?;
+        out.reshape((heads, len, head_dim))?.transpose(0, 1)
+    });
+    Tensor::cat(&sequences.collect::<Result<Vec<_>>>()?, 0)
+}
+
+struct Attention {
+    span: Span,
+}
+
+/// Sizes of a batch's heads.
+#[derive(Clone, Copy)]
+struct Heads {
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+}
+
+impl Heads {
+    fn read(q: &Shape, k: &Shape) -> Result<Self> {
+        let (tokens, heads, head_dim) = q.dims3()?;
+        let (same, kv_heads, _) = k.dims3()?;
+        if tokens != same || kv_heads == 0 || heads % kv_heads != 0 {
+            candle_core::bail!("queries of {q:?} do not fit keys of {k:?}");
+        }
+        Ok(Self { heads, kv_heads, head_dim })
+    }
+
+    fn width(self) -> usize {
+        self.heads * self.head_dim
+    }
+
+    fn kv_width(self) -> usize {
+        self.kv_heads * self.head_dim
+    }
+
+    /// Offset of the keys of a head of queries.
+    fn keys_of(self, head: usize) -> usize {
+        head / (self.heads / self.kv_heads) * self.head_dim
+    }
+
+    fn scale<T: Number>(self) -> T {
+        T::narrow(scale_of(self.head_dim))
+    }
+}
+
+/// Rows `from..to` of a sequence and the columns they see between them.
+#[derive(Clone, Copy)]
+struct Tile {
+    from: usize,
+    to: usize,
+    first: usize,
+}
+
+impl Tile {
+    fn rows(self) -> usize {
+        self.to - self.from
+    }
+
+    fn columns(self) -> usize {
+        self.to - self.first
+    }
+}
+
+impl Span {
+    fn tiles(&self, len: usize) -> impl Iterator<Item = Tile> {
+        let window = self.window;
+        (0..len).step_by(TILE).map(move |from| Tile {
+            from,
+            to: (from + TILE).min(len),
+            first: window.map_or(0, |window| (from + 1).saturating_sub(window)),
+        })
+    }
+
+    /// Splits rows of this width by sequence.
+    fn split<'a, T>(&self, mut rows: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
+        let mut parts = Vec::with_capacity(self.starts.len());
+        for ends in self.starts.windows(2) {
+            let (part, rest) = rows.split_at_mut((ends[1] - ends[0]) * width);
+            parts.push(part);
+            rows = rest;
+        }
+        parts
+    }
+
+    /// Shares of the columns of a tile for one head of a sequence, row by row.
+    fn shares<T: Number>(&self, tile: Tile, heads: Heads, head: usize, [q, k]: [&[T]; 2], out: &mut Vec<T>) {
+        let columns = tile.columns();
+        out.resize(tile.rows() * columns, T::ZERO);
+        let queries = View::rows(heads.width()).at(tile.from * heads.width() + head * heads.head_dim);
+        let keys = View::rows(heads.kv_width()).at(tile.first * heads.kv_width() + heads.keys_of(head));
+        multiply(
+            (tile.rows(), columns, heads.head_dim),
+            Product::plain().times(heads.scale()),
+            (q, queries),
+            (k, keys.transposed()),
+            (out, View::rows(columns)),
+        );
+        for (row, scores) in out.chunks_exact_mut(columns).enumerate() {
+            let at = tile.from + row;
+            let start = self.window.map_or(0, |window| (at + 1).saturating_sub(window)) - tile.first;
+            let end = at + 1 - tile.first;
+            scores[..start].fill(T::ZERO);
+            scores[end..].fill(T::ZERO);
+            softmax(&mut scores[start..end]);
+        }
+    }
+}
+
+/// Replaces numbers by their shares.
+pub(crate) fn softmax<T: Number>(numbers: &mut [T]) {
+    let most = largest(numbers);
+    numbers.iter_mut().for_each(|number| *number -= most);
+    T::exponentials(numbers);
+    let share = T::ONE / sum(numbers);
+    numbers.iter_mut().for_each(|number| *number *= share);
+}
+
+impl Attention {
+    fn forward<T: Number>(&self, heads: Heads, [q, k, v]: [&[T]; 3]) -> Vec<T> {
+        let (width, kv_width) = (heads.width(), heads.kv_width());
+        let mut out = vec![T::ZERO; q.len()];
+        let parts = self.span.split(&mut out, width).into_par_iter().zip(self.span.starts.par_windows(2));
+        parts.for_each_init(Vec::new, |shares, (out, ends)| {
+            let (start, end) = (ends[0], ends[1]);
+            let q = &q[start * width..end * width];
+            let [k, v] = [k, v].map(|x| &x[start * kv_width..end * kv_width]);
+            for tile in self.span.tiles(end - start) {
+                for head in 0..heads.heads {
+                    self.span.shares(tile, heads, head, [q, k], shares);
+                    let values = View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
+                    let place = View::rows(width).at(tile.from * width + head * heads.head_dim);
+                    let size = (tile.rows(), heads.head_dim, tile.columns());
+                    multiply(size, Product::plain(), (shares, View::rows(tile.columns())), (v, values), (out, place));
+                }
+            }
+        });
+        out
+    }
+
+    /// With `P` the shares and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`, `dQ = dS K` and `dK = dS^T Q`, the last two
+    /// times the scale.
+    fn backward<T: Number>(&self, heads: Heads, [q, k, v, grad]: [&[T]; 4]) -> [Vec<T>; 3] {
+        let (width, kv_width) = (heads.width(), heads.kv_width());
+        let [mut dq, mut dk, mut dv] = [q, k, v].map(|x| vec![T::ZERO; x.len()]);
+        let outs = self.span.split(&mut dq, width).into_par_iter().zip(self.span.split(&mut dk, kv_width));
+        let outs = outs.zip(self.span.split(&mut dv, kv_width)).zip(self.span.starts.par_windows(2));
+        let buffers = || (Vec::new(), Vec::new());
+        outs.for_each_init(buffers, |(shares, dshares), (((dq, dk), dv), ends)| {
+            let (start, end) = (ends[0], ends[1]);
+            let [q, grad] = [q, grad].map(|x| &x[start * width..end * width]);
+            let [k, v] = [k, v].map(|x| &x[start * kv_width..end * kv_width]);
+            for tile in self.span.tiles(end - start) {
+                let (rows, columns) = (tile.rows(), tile.columns());
+                let plain = View::rows(columns);
+                for head in 0..heads.heads {
+                    let own = View::rows(width).at(tile.from * width + head * heads.head_dim);
+                    let shared = View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
+                    self.span.shares(tile, heads, head, [q, k], shares);
+                    dshares.resize(rows * columns, T::ZERO);
+                    let by_columns = (columns, heads.head_dim, rows);
+                    let into = (grad, own);
+                    multiply(
+                        by_columns,
+                        Product::plain().added(),
+                        (shares, plain.transposed()),
+                        into,
+                        (&mut *dv, shared),
+                    );
+                    let size = (rows, columns, heads.head_dim);
+                    multiply(size, Product::plain(), into, (v, shared.transposed()), (&mut *dshares, plain));
+                    for (shares, dshares) in shares.chunks_exact(columns).zip(dshares.chunks_exact_mut(columns)) {
+                        let mean = dot(shares, dshares);
+                        dshares.iter_mut().zip(shares).for_each(|(d, share)| *d = *share * (*d - mean));
+                    }
+                    let scaled = Product::plain().times(heads.scale());
+                    let by_rows = (rows, heads.head_dim, columns);
+                    multiply(by_rows, scaled, (dshares, plain), (k, shared), (&mut *dq, own));
+                    multiply(by_columns, scaled.added(), (dshares, plain.transposed()), (q, own), (&mut *dk, shared));
+                }
+            }
+        });
+        [dq, dk, dv]
+    }
+}
+
+impl CustomOp3 for Attention {
+    fn name(&self) -> &'static str {
+        "attention"
+    }
+
+    fn cpu_fwd(
+        &self,
+        q: &CpuStorage,
+        ql: &Layout,
+        k: &CpuStorage,
+        kl: &Layout,
+        v: &CpuStorage,
+        vl: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let heads = Heads::read(ql.shape(), kl.shape())?;
+        by_type!(x_type(q), T => {
+            let out = self.forward::<T>(heads, [slice(q, ql)?, slice(k, kl)?, slice(v, vl)?]);
+            Ok((<T as candle_core::WithDType>::to_cpu_storage_owned(out), ql.shape().clone()))
+        })
+    }
+
+    fn bwd(
+        &self,
+        q: &Tensor,
+        k: &Tensor,
+        v: &Tensor,
+        _: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let heads = Heads::read(q.shape(), k.shape())?;
+        let grad = grad.contiguous()?;
+        by_type!(q.dtype(), T => {
+            let (qs, ks, vs, gs) = (Held::new(q), Held::new(k), Held::new(v), Held::new(&grad));
+            let [dq, dk, dv] = self.backward::<T>(heads, [qs.slice()?, ks.slice()?, vs.slice()?, gs.slice()?]);
+            Ok((Some(tensor(dq, q)?), Some(tensor(dk, k)?), Some(tensor(dv, v)?)))
+        })
+    }
+}

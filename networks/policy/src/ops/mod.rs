@@ -1,0 +1,23 @@
+//! Differentiable operations. On a CPU each is one pass over its numbers with a backward pass of its own; elsewhere, and for other
+//! types than `f32` and `f64`, each is composed of operations the library differentiates.
+//!
+//! The library's own fused operations have no backward pass and cut the graph without a word, so none of them is used here.
+
+mod attention;
+mod linear;
+mod log_probs;
+mod norm;
+mod numbers;
+mod rotary;
+mod swiglu;
+
+pub(crate) use attention::{Span, attention};
+pub(crate) use linear::linear;
+pub(crate) use log_probs::log_probs;
+pub(crate) use norm::rms_norm;
+pub(crate) use numbers::{Held, Number};
+pub(crate) use rotary::{Turns, rotate};
+pub(crate) use swiglu::swiglu;
+
+#[cfg(test)]
+mod tests;
