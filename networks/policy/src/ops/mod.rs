@@ -11,11 +11,11 @@ mod numbers;
 mod rotary;
 mod swiglu;
 
-pub(crate) use attention::{Span, attention};
+pub(crate) use attention::{Span, attention, scale_of, softmax};
 pub(crate) use linear::linear;
 pub(crate) use log_probs::log_probs;
 pub(crate) use norm::rms_norm;
-pub(crate) use numbers::{Held, Number};
+pub(crate) use numbers::Held;
 pub(crate) use rotary::{Turns, rotate};
 pub(crate) use swiglu::swiglu;
 

@@ -1,0 +1,79 @@
+//! One layer: attention, then the feed-forward part, each behind a norm and beside what it started from.
+
+use assay_weights::config::DecoderConfig;
+use candle_core::{Result, Tensor};
+
+use super::projection::{Adapter, Projection};
+use crate::ops::{Turns, rms_norm, rotate, swiglu};
+
+pub(crate) struct Layer {
+    before_attention: Tensor,
+    q: Projection,
+    k: Projection,
+    v: Projection,
+    /// Norms of queries and keys.
+    qk_norm: Option<[Tensor; 2]>,
+    output: Projection,
+    before_mlp: Tensor,
+    gate: Projection,
+    up: Projection,
+    down: Projection,
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+    eps: f64,
+}
+
+/// Queries, keys and values of some tokens to what they attend to.
+type Attention<'a> = &'a mut dyn FnMut(&Tensor, &Tensor, &Tensor) -> Result<Tensor>;
+
+impl Layer {
+    pub(crate) fn new(
+        config: &DecoderConfig,
+        prefix: &str,
+        tensor: &dyn Fn(&str) -> Result<Tensor>,
+        adapter: &dyn Fn(&str) -> Result<Option<Adapter>>,
+    ) -> Result<Self> {
+        let part = |name: &str, bias: bool| Projection::new(&format!("{prefix}.{name}"), bias, tensor, adapter);
+        let norm = |name: &str| tensor(&format!("{prefix}.{name}.weight"));
+        let qk_norm = if config.qk_norm { Some([norm("self_attn.q_norm")?, norm("self_attn.k_norm")?]) } else { None };
+        Ok(Self {
+            before_attention: norm("input_layernorm")?,
+            q: part("self_attn.q_proj", config.qkv_bias)?,
+            k: part("self_attn.k_proj", config.qkv_bias)?,
+            v: part("self_attn.v_proj", config.qkv_bias)?,
+            qk_norm,
+            output: part("self_attn.o_proj", config.output_bias)?,
+            before_mlp: norm("post_attention_layernorm")?,
+            gate: part("mlp.gate_proj", config.mlp_bias)?,
+            up: part("mlp.up_proj", config.mlp_bias)?,
+            down: part("mlp.down_proj", config.mlp_bias)?,
+            heads: config.heads,
+            kv_heads: config.kv_heads,
+            head_dim: config.head_dim,
+            eps: config.eps,
+        })
+    }
+
+    /// `[tokens, hidden]` to the same.
+    pub(crate) fn forward(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>) -> Result<Tensor> {
+        let normed = rms_norm(x, &self.before_attention, self.eps)?;
+        let x = (x + self.attended(&normed, turns, attention)?)?;
+        let normed = rms_norm(&x, &self.before_mlp, self.eps)?;
+        let inner = swiglu(&self.gate.forward(&normed)?, &self.up.forward(&normed)?)?;
+        x + self.down.forward(&inner)?
+    }
+
+    fn attended(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>) -> Result<Tensor> {
+        let tokens = x.dim(0)?;
+        let q = self.q.forward(x)?.reshape((tokens, self.heads, self.head_dim))?;
+        let k = self.k.forward(x)?.reshape((tokens, self.kv_heads, self.head_dim))?;
+        let v = self.v.forward(x)?.reshape((tokens, self.kv_heads, self.head_dim))?;
+        let (q, k) = match &self.qk_norm {
+            Some([of_q, of_k]) => (rms_norm(&q, of_q, self.eps)?, rms_norm(&k, of_k, self.eps)?),
+            None => (q, k),
+        };
+        let out = attention(&rotate(&q, turns)?, &rotate(&k, turns)?, &v)?;
+        self.output.forward(&out.reshape((tokens, self.heads * self.head_dim))?)
+    }
+}

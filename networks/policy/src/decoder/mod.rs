@@ -1,0 +1,63 @@
+//! The forward pass of a decoder: Llama, Qwen2, Qwen3 and Mistral, told apart by flags of their configuration. One pass serves
+//! learning and writing; they differ in where attention finds its keys.
+
+mod layer;
+mod projection;
+
+use assay_weights::config::DecoderConfig;
+use candle_core::{Result, Tensor};
+
+use crate::ops::{Turns, linear, rms_norm};
+
+pub(crate) use layer::Layer;
+pub(crate) use projection::{Adapter, Projection};
+
+/// A decoder over some tensors: variables that learn, or views of them that do not.
+pub(crate) struct Decoder {
+    embedding: Tensor,
+    layers: Vec<Layer>,
+    norm: Tensor,
+    /// The embedding where the two are tied.
+    head: Tensor,
+    eps: f64,
+}
+
+/// Where attention of a layer finds its keys and values.
+pub(crate) trait Attend {
+    /// `[tokens, heads, head_dim]` of queries over their keys, those of these tokens among them, to the same shape.
+    fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor>;
+}
+
+impl Decoder {
+    /// Takes the tensors under their names.
+    pub(crate) fn new(
+        config: &DecoderConfig,
+        tensor: &dyn Fn(&str) -> Result<Tensor>,
+        adapter: &dyn Fn(&str) -> Result<Option<Adapter>>,
+    ) -> Result<Self> {
+        let embedding = tensor("model.embed_tokens.weight")?;
+        Ok(Self {
+            layers: (0..config.layers())
+                .map(|layer| Layer::new(config, &format!("model.layers.{layer}"), tensor, adapter))
+                .collect::<Result<_>>()?,
+            norm: tensor("model.norm.weight")?,
+            head: if config.tied { embedding.clone() } else { tensor("lm_head.weight")? },
+            embedding,
+            eps: config.eps,
+        })
+    }
+
+    /// Hidden states behind the last norm, `[tokens, hidden]`, of these tokens.
+    pub(crate) fn hidden(&self, ids: &Tensor, turns: &Turns, keys: &mut dyn Attend) -> Result<Tensor> {
+        let mut x = self.embedding.index_select(ids, 0)?;
+        for (at, layer) in self.layers.iter().enumerate() {
+            x = layer.forward(&x, turns, &mut |q, k, v| keys.attend(at, q, k, v))?;
+        }
+        rms_norm(&x, &self.norm, self.eps)
+    }
+
+    /// `[rows, hidden]` to `[rows, vocabulary]`.
+    pub(crate) fn logits(&self, hidden: &Tensor) -> Result<Tensor> {
+        linear(hidden, &self.head)
+    }
+}

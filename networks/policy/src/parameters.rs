@@ -1,0 +1,119 @@
+//! The numbers of a policy under the names Hugging Face gives them: those that learn and those that stay.
+
+use std::collections::BTreeMap;
+
+use assay_core::Random;
+use assay_weights::config::DecoderConfig;
+use assay_weights::{Weights, synthetic};
+use candle_core::{DType, Device, Tensor, Var};
+use serde_json::Value;
+
+use crate::PolicyError;
+use crate::lora::{LoraSettings, names};
+
+/// Tensors of a policy.
+pub(crate) struct Parameters {
+    /// What learns.
+    pub(crate) trained: BTreeMap<String, Var>,
+    /// What stays.
+    pub(crate) frozen: BTreeMap<String, Tensor>,
+}
+
+impl Parameters {
+    /// Takes the tensors of a directory.
+    pub(crate) fn read(config: &Value, weights: &Weights) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+        let mut tensors = BTreeMap::new();
+        for (name, shape) in synthetic::tensors(config)? {
+            tensors.insert(name.clone(), weights.tensor(&name, &shape)?);
+        }
+        // Some files hold the head of a tied policy once more.
+        if !tensors.contains_key("lm_head.weight") && weights.has("lm_head.weight") {
+            weights.pass_over("lm_head.weight");
+        }
+        weights.all_used()?;
+        Ok(tensors)
+    }
+
+    /// Draws them anew: weights from a normal distribution of variance `1 / in`, embeddings of deviation 0.1, norms 1, biases 0.
+    pub(crate) fn draw(config: &Value, seed: u64, device: &Device) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+        let mut tensors = BTreeMap::new();
+        for (name, shape) in synthetic::tensors(config)? {
+            let count: usize = shape.iter().product();
+            #[expect(clippy::cast_precision_loss, reason = "sizes of layers are small")]
+            let deviation = match shape.as_slice() {
+                [_] => 0.0,
+                _ if name.contains("embed") => 0.1,
+                shape => 1.0 / (shape[shape.len() - 1] as f64).sqrt(),
+            };
+            let middle = if name.ends_with("norm.weight") { 1.0 } else { 0.0 };
+            let mut random = Random::stream(&[seed, stream_of(&name)]);
+            #[expect(clippy::cast_possible_truncation, reason = "weights are f32")]
+            let numbers: Vec<f32> = (0..count).map(|_| (middle + deviation * random.normal()) as f32).collect();
+            tensors.insert(name, Tensor::from_vec(numbers, shape, &Device::Cpu)?.to_device(device)?);
+        }
+        Ok(tensors)
+    }
+
+    /// All learn, or only adapters beside them.
+    pub(crate) fn new(
+        tensors: BTreeMap<String, Tensor>,
+        lora: Option<&LoraSettings>,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Self, PolicyError> {
+        match lora {
+            Some(lora) => {
+                lora.check()?;
+                Ok(Self { trained: lora.factors(tensors.iter(), seed, device)?, frozen: tensors })
+            }
+            None => {
+                let learns = |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
+                let trained = tensors.into_iter().map(learns).collect::<Result<_, PolicyError>>()?;
+                Ok(Self { trained, frozen: BTreeMap::new() })
+            }
+        }
+    }
+
+    /// What is under a name: with its graph to learn, or a view of the same numbers without.
+    pub(crate) fn tensor(&self, name: &str, learns: bool) -> candle_core::Result<Tensor> {
+        match (self.trained.get(name), self.frozen.get(name)) {
+            (Some(var), _) if learns => Ok(var.as_tensor().clone()),
+            (Some(var), _) => Ok(var.as_detached_tensor()),
+            (None, Some(tensor)) => Ok(tensor.clone()),
+            (None, None) => candle_core::bail!("the policy has no tensor `{name}`"),
+        }
+    }
+
+    /// The weights as a policy without adapters has them: factors multiplied and added.
+    pub(crate) fn merged(&self, lora: Option<&LoraSettings>) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+        let Some(lora) = lora else {
+            return Ok(self.trained.iter().map(|(name, var)| (name.clone(), var.as_detached_tensor())).collect());
+        };
+        let mut merged = self.frozen.clone();
+        for (name, weight) in &mut merged {
+            let [a, b] = names(name.strip_suffix(".weight").unwrap_or(name));
+            if let (Some(a), Some(b)) = (self.trained.get(&a), self.trained.get(&b)) {
+                let product = (b.as_detached_tensor().matmul(&a.as_detached_tensor())? * lora.scale())?;
+                *weight = (&*weight + product.to_dtype(weight.dtype())?)?;
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// The stream of random numbers of a name.
+pub(crate) fn stream_of(name: &str) -> u64 {
+    let hash = assay_core::Hash::of(name.as_bytes());
+    hash.as_bytes().iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// Refuses what a policy does not run with.
+pub(crate) fn check(config: &DecoderConfig, dtype: DType) -> Result<(), PolicyError> {
+    if !matches!(dtype, DType::F32 | DType::BF16 | DType::F16 | DType::F64) {
+        return Err(PolicyError::new(format!("policies do not run in {dtype:?}")));
+    }
+    if config.vocabulary > u32::MAX as usize {
+        return Err(PolicyError::new("the vocabulary is larger than ids of tokens are"));
+    }
+    Ok(())
+}
