@@ -7,9 +7,6 @@
 pub mod bench;
 mod body;
 mod compute;
-mod config;
-mod error;
-mod family;
 mod grader;
 mod head;
 mod loader;
@@ -22,12 +19,9 @@ mod raw;
 mod sequence;
 mod serving;
 pub mod shapes;
-pub mod synthetic;
 mod text;
-mod weights;
 
 pub use compute::Compute;
-pub use error::LoadError;
 pub use grader::{RewardModelGrader, SPEC};
 pub use loader::{DirectoryLoader, Fetch, is_hub_name};
 pub use model::RewardModel;

@@ -1,10 +1,9 @@
 //! A matrix with a bias, applied to rows whatever their number.
 
+use assay_weights::{LoadError, Weights};
 use rayon::prelude::*;
 
-use crate::LoadError;
 use crate::raw::{View, multiply};
-use crate::weights::Weights;
 
 /// Rows that go through a product at once, empty ones added: always the same product, so always the same bits.
 const BLOCK: usize = 16;
