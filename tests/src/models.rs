@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_node::config::RewardModels;
-use assay_reward_model::{FILE, synthetic};
+use assay_reward_model::FILE;
+use assay_weights::synthetic;
 use serde_json::{Value, json};
 
 /// Names of the models, each of another kind.

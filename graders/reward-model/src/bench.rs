@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_core::{Clock, SystemClock};
+use assay_weights::{Directory, LoadError, Weights, synthetic};
 use serde::Serialize;
 
 use crate::network::{Network, Outline};
-use crate::weights::{Directory, Weights};
-use crate::{Compute, LoadError, ModelOptions, Sequence, shapes, synthetic};
+use crate::{Compute, ModelOptions, Sequence, shapes};
 
 /// What is timed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         }
         Subject::Shape(name) => {
             let config = shapes::config(name)?;
-            let weights = Weights::made(synthetic::tensors::tensors(&config)?, compute.device(), dtype);
+            let weights = Weights::made(synthetic::tensors(&config)?, compute.device(), dtype);
             let outline = Outline::of(config, &weights, &options, false, None)?;
             (weights, outline)
         }

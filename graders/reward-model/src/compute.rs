@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
+use assay_weights::{LoadError, first_line};
 use candle_core::{DType, Device};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::LoadError;
-use crate::error::first_line;
 
 /// A device with its threads. Cheap to clone.
 #[derive(Clone)]

@@ -7,9 +7,6 @@
 pub mod bench;
 mod body;
 mod compute;
-mod config;
-mod error;
-mod family;
 mod grader;
 mod head;
 mod loader;
@@ -18,16 +15,12 @@ mod network;
 mod normalise;
 mod options;
 mod pooling;
-mod raw;
 mod sequence;
 mod serving;
 pub mod shapes;
-pub mod synthetic;
 mod text;
-mod weights;
 
 pub use compute::Compute;
-pub use error::LoadError;
 pub use grader::{RewardModelGrader, SPEC};
 pub use loader::{DirectoryLoader, Fetch, is_hub_name};
 pub use model::RewardModel;

@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use assay_core::Completion;
 use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate, softmax};
+use assay_weights::config::{Family, Fields};
+use assay_weights::{Directory, LoadError, first_line};
 
-use crate::config::Fields;
-use crate::error::first_line;
-use crate::family::Family;
 use crate::head::{Meaning, cosine};
 use crate::network::{Network, Outline};
 use crate::normalise::Normalise;
 use crate::pooling::Pooling;
 use crate::serving::{Judged, Model, Reading, RunError};
 use crate::text::{Facts, Kind, Reader};
-use crate::weights::Directory;
-use crate::{Compute, FILE, LoadError, ModelOptions, Rows, Sequence, compute};
+use crate::{Compute, FILE, ModelOptions, Rows, Sequence, compute};
 
 /// A model in memory.
 pub struct RewardModel {

@@ -1,16 +1,15 @@
 //! A model without its texts: body and head, from token ids to what they say.
 
 use assay_core::reward_model::Readout;
+use assay_weights::config::{BodyConfig, Fields};
+use assay_weights::{Directory, LoadError, Weights};
 use candle_core::{DType, Device, Result, Tensor};
 use serde_json::Value;
 
 use crate::body::{Body, Packed};
-use crate::config::Fields;
-use crate::family::BodyConfig;
 use crate::head::Head;
 use crate::head::detect::Found;
-use crate::weights::{Directory, Weights};
-use crate::{LoadError, ModelOptions, Rows, Sequence};
+use crate::{ModelOptions, Rows, Sequence};
 
 /// What is known of a network before its tensors are read.
 pub(crate) struct Outline {
@@ -90,7 +89,7 @@ impl Network {
     ) -> std::result::Result<Self, LoadError> {
         let Outline { config, body: shape, found, .. } = outline;
         let prefix = shape.prefix(weights);
-        let body = shape.body(weights, prefix)?;
+        let body = Body::read(&shape, weights, prefix)?;
         let head = found.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());

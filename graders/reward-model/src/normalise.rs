@@ -1,12 +1,13 @@
 //! From a raw number to a score: declared by the operator or the task, never guessed.
 
 use assay_core::reward_model::sigmoid;
+use assay_weights::LoadError;
+use assay_weights::config::Fields;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::Fields;
+use crate::ModelOptions;
 use crate::head::Meaning;
-use crate::{LoadError, ModelOptions};
 
 /// How a raw number becomes a score in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use assay_weights::LoadError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::LoadError;
 
 /// Name of the file beside the weights that declares options. The configuration's go before it, key by key.
 pub const FILE: &str = "assay.json";

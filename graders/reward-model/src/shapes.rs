@@ -1,8 +1,7 @@
 //! Sizes of well-known models, to time a machine without anyone's weights.
 
+use assay_weights::LoadError;
 use serde_json::{Value, json};
-
-use crate::LoadError;
 
 /// Names of the shapes there are.
 pub const NAMES: &[&str] =

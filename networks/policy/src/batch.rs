@@ -31,7 +31,7 @@ impl Packed {
         vocabulary: usize,
         device: &Device,
     ) -> Result<Self, PolicyError> {
-        let (mut ids, mut positions, mut starts) = (Vec::new(), Vec::new(), vec![0]);
+        let (mut ids, mut positions, mut starts): (Vec<u32>, _, _) = (Vec::new(), Vec::new(), vec![0]);
         for [prompt, completion] in texts {
             if prompt.is_empty() {
                 let at = starts.len() - 1;

@@ -11,6 +11,8 @@ mod lora;
 mod ops;
 mod parameters;
 mod policy;
+#[cfg(test)]
+mod tests;
 
 pub use batch::{Batch, Text};
 pub use error::PolicyError;

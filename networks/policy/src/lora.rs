@@ -74,7 +74,11 @@ impl LoraSettings {
             let (out, inner) = weight.dims2()?;
             let [a, b] = names(projection);
             let mut random = Random::stream(&[seed, stream_of(&a)]);
-            #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "sizes of layers are small")]
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                reason = "sizes of layers are small"
+            )]
             let numbers: Vec<f32> =
                 (0..self.rank * inner).map(|_| (random.normal() / (inner as f64).sqrt()) as f32).collect();
             let first = Tensor::from_vec(numbers, (self.rank, inner), &Device::Cpu)?.to_dtype(weight.dtype())?;

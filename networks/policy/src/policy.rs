@@ -8,12 +8,12 @@ use assay_weights::{Directory, save};
 use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
+use crate::PolicyError;
 use crate::batch::{Batch, Packed};
 use crate::decoder::{Adapter, Attend, Decoder};
 use crate::lora::{LoraSettings, names};
 use crate::ops::{Turns, attention, log_probs};
 use crate::parameters::{self, Parameters};
-use crate::PolicyError;
 
 /// A decoder whose weights learn.
 pub struct Policy {
@@ -144,7 +144,16 @@ impl Policy {
         let parameters = Parameters { trained: BTreeMap::new(), frozen };
         let decoder = decoder(&self.config, &parameters, None, false)?;
         let (json, config, frequencies) = (self.json.clone(), self.config.clone(), self.frequencies.clone());
-        Ok(Self { json, config, parameters, lora: None, decoder, frequencies, dtype: self.dtype, device: self.device.clone() })
+        Ok(Self {
+            json,
+            config,
+            parameters,
+            lora: None,
+            decoder,
+            frequencies,
+            dtype: self.dtype,
+            device: self.device.clone(),
+        })
     }
 
     /// Scores the completions of a batch under the softmax of logits over `temperature`.
@@ -241,11 +250,27 @@ impl Policy {
             let tensor = numbers[name].to_dtype(var.dtype())?.to_device(&self.device)?;
             if tensor.shape() != var.shape() {
                 let (there, here) = (tensor.shape(), var.shape());
-                return Err(PolicyError::new(format!("`{name}` of the checkpoint has the sizes {there:?}, not {here:?}")));
+                return Err(PolicyError::new(format!(
+                    "`{name}` of the checkpoint has the sizes {there:?}, not {here:?}"
+                )));
             }
             var.set(&tensor)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Policy {
+    /// The same in `f64`, for differences that are finite.
+    pub(crate) fn widened(self) -> Self {
+        let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();
+        let trained = self.parameters.trained.iter();
+        let trained = trained.map(|(name, var)| (name.clone(), Var::from_tensor(&wide(var)).unwrap())).collect();
+        let frozen = self.parameters.frozen.iter().map(|(name, tensor)| (name.clone(), wide(tensor))).collect();
+        let parameters = Parameters { trained, frozen };
+        let decoder = decoder(&self.config, &parameters, self.lora.as_ref(), true).unwrap();
+        Self { parameters, decoder, dtype: DType::F64, ..self }
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use assay_core::Clock;
 use assay_core::reward_model::{ModelError, RewardModels};
 pub use assay_reward_model::bench::{Bench, BenchReport, BenchRow, Lengths, Subject};
-use assay_reward_model::{Compute, DirectoryLoader, Fetch, LoadError, Models, ServingOptions};
+use assay_reward_model::{Compute, DirectoryLoader, Fetch, Models, ServingOptions};
+use assay_weights::LoadError;
 
 use crate::config;
 

@@ -11,8 +11,8 @@ use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_correction::PolicyError;
 use assay_engine::{Engine, EngineParts, Limits};
-use assay_reward_model::LoadError;
 use assay_store::{DurableStore, OpenError, StoreOptions};
+use assay_weights::LoadError;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 

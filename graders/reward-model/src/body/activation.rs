@@ -1,10 +1,9 @@
 //! Activations of the feed-forward parts, on a CPU all rows at once on all cores.
 
+use assay_kernels::exponentials;
 use candle_core::{CpuStorage, CustomOp1, D, DType, Layout, Result, Shape, Tensor};
 use candle_nn::ops;
 use rayon::prelude::*;
-
-use super::attention::exponentials;
 
 /// `silu(gate) * up` for `[rows, 2 * inner]` that holds `gate` and `up` side by side.
 pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {

@@ -1,5 +1,7 @@
 //! BERT.
 
+use assay_weights::config::BertConfig;
+use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
 use super::Packed;
@@ -7,9 +9,6 @@ use super::activation::gelu;
 use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::Norm;
-use crate::LoadError;
-use crate::config::bert::BertConfig;
-use crate::weights::Weights;
 
 /// BERT's body, without its pooler.
 pub(crate) struct Bert {

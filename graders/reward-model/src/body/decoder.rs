@@ -1,5 +1,7 @@
 //! Decoders: Llama, Qwen2, Qwen3, Mistral.
 
+use assay_weights::config::DecoderConfig;
+use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
 use super::Packed;
@@ -8,9 +10,6 @@ use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
 use super::rotary::{Rotary, Turns};
-use crate::LoadError;
-use crate::config::decoder::DecoderConfig;
-use crate::weights::Weights;
 
 /// A decoder's body.
 pub(crate) struct Decoder {

@@ -7,10 +7,8 @@
 //! On a GPU the library chooses a kernel by the number of rows, so products are made in tiles of [`TILE`] rows, the last one
 //! filled up: at most `TILE - 1` rows of a batch are wasted.
 
+use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
-
-use crate::LoadError;
-use crate::weights::Weights;
 
 /// Rows of a product on a GPU.
 pub(crate) const TILE: usize = 256;
@@ -98,7 +96,7 @@ mod tests {
     use candle_core::Device;
 
     use super::*;
-    use crate::synthetic;
+    use assay_weights::synthetic;
 
     /// Sizes around every border of the library, and usual ones.
     #[test]

@@ -15,6 +15,8 @@ mod rotary;
 
 use std::sync::Arc;
 
+use assay_weights::config::BodyConfig;
+use assay_weights::{LoadError, Weights};
 use candle_core::{Device, Result, Tensor};
 
 use crate::Sequence;
@@ -65,6 +67,15 @@ pub(crate) enum Body {
 }
 
 impl Body {
+    /// Reads the tensors under `prefix`, as in `model.`.
+    pub(crate) fn read(config: &BodyConfig, weights: &Weights, prefix: &str) -> std::result::Result<Self, LoadError> {
+        Ok(match config {
+            BodyConfig::Decoder(config) => Self::Decoder(decoder::Decoder::read(config, weights, prefix)?),
+            BodyConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
+            BodyConfig::ModernBert(config) => Self::ModernBert(modernbert::ModernBert::read(config, weights, prefix)?),
+        })
+    }
+
     /// Hidden states before the last norm, `[tokens, hidden]`.
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         match self {

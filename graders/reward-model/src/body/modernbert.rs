@@ -1,5 +1,7 @@
 //! ModernBERT.
 
+use assay_weights::config::ModernBertConfig;
+use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
 use super::Packed;
@@ -8,9 +10,6 @@ use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
 use super::rotary::{Rotary, Turns};
-use crate::LoadError;
-use crate::config::modernbert::ModernBertConfig;
-use crate::weights::Weights;
 
 /// ModernBERT's body.
 pub(crate) struct ModernBert {

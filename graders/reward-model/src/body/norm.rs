@@ -1,10 +1,8 @@
 //! Norms of hidden states: of tensors inside a body, and of single rows behind it.
 
+use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 use candle_nn::ops;
-
-use crate::LoadError;
-use crate::weights::Weights;
 
 /// A norm inside a body.
 pub(crate) enum Norm {

@@ -1,11 +1,11 @@
 //! Rotary positions of a batch: the turns of each position, looked up for each token.
 
+use assay_weights::Weights;
+use assay_weights::config::Rope;
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::rotary_emb::rope_thd;
 
 use super::Packed;
-use crate::config::rope::Rope;
-use crate::weights::Weights;
 
 /// How fast each pair of dimensions turns, in radians a token.
 pub(crate) struct Rotary {

@@ -1,14 +1,13 @@
 //! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two heads, or of none, are refused.
 
+use assay_weights::config::{Family, Fields};
+use assay_weights::{LoadError, Weights};
 use serde_json::Value;
 
 use super::matrix::Matrix;
 use super::{Head, Layers, Meaning};
+use crate::ModelOptions;
 use crate::body::norm::RowNorm;
-use crate::config::Fields;
-use crate::family::Family;
-use crate::weights::Weights;
-use crate::{LoadError, ModelOptions};
 
 /// A head that was found and is not read yet.
 pub(crate) struct Found {

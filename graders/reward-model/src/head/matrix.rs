@@ -1,10 +1,9 @@
 //! A matrix with a bias, applied to rows whatever their number.
 
+use assay_weights::{LoadError, Weights};
 use rayon::prelude::*;
 
-use crate::LoadError;
-use crate::raw::{View, multiply};
-use crate::weights::Weights;
+use assay_kernels::{Product, View, multiply};
 
 /// Rows that go through a product at once, empty ones added: always the same product, so always the same bits.
 const BLOCK: usize = 16;
@@ -65,7 +64,13 @@ impl Matrix {
         let mut found = vec![0f32; BLOCK * out];
         let plain = |columns: usize| View { offset: 0, row_stride: columns, column_stride: 1 };
         let turned = View { offset: 0, row_stride: 1, column_stride: inner };
-        multiply((BLOCK, out, inner), 1.0, (&block, plain(inner)), (&self.weight, turned), (&mut found, plain(out)));
+        multiply(
+            (BLOCK, out, inner),
+            Product::plain(),
+            (&block, plain(inner)),
+            (&self.weight, turned),
+            (&mut found, plain(out)),
+        );
         let add = |row: &[f32]| row.iter().zip(&self.bias).map(|(x, bias)| x + bias).collect();
         found.chunks_exact(out).take(rows.len()).map(add).collect()
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use assay_weights::synthetic;
 use serde::Deserialize;
 
 use super::*;
-use crate::synthetic;
 
 #[derive(Deserialize)]
 struct Reference {

@@ -10,7 +10,7 @@ use candle_core::{Result, Tensor};
 use crate::ops::{Turns, linear, rms_norm};
 
 pub(crate) use layer::Layer;
-pub(crate) use projection::{Adapter, Projection};
+pub(crate) use projection::Adapter;
 
 /// A decoder over some tensors: variables that learn, or views of them that do not.
 pub(crate) struct Decoder {

@@ -6,10 +6,10 @@ use candle_core::{DType, Result, Tensor};
 
 use super::padded::Padded;
 use super::rows::Rows;
+use crate::Policy;
 use crate::batch::Packed;
 use crate::decoder::Attend;
 use crate::ops::attention;
-use crate::{Policy, PolicyError};
 
 /// Keys and values of the completions on their way.
 pub(super) enum Cache {
@@ -38,7 +38,7 @@ impl Cache {
     }
 
     /// Keeps the completions that stay.
-    pub(super) fn keep(&mut self, stays: &[bool]) -> Result<(), PolicyError> {
+    pub(super) fn keep(&mut self, stays: &[bool]) -> Result<()> {
         match self {
             Self::Rows(rows) => rows.keep(stays),
             Self::Padded(padded) => padded.keep(stays)?,

@@ -47,7 +47,9 @@ fn draw(shares: &[f32], sampling: &Sampling, number: f64) -> usize {
         return walk(shares.iter().copied().enumerate(), number).unwrap_or_else(|| likeliest(shares));
     }
     let mut order: Vec<(usize, f32)> = shares.iter().copied().enumerate().collect();
-    order.sort_by(|(at, one), (other_at, other)| other.partial_cmp(one).unwrap_or(Ordering::Equal).then(at.cmp(other_at)));
+    order.sort_by(|(at, one), (other_at, other)| {
+        other.partial_cmp(one).unwrap_or(Ordering::Equal).then(at.cmp(other_at))
+    });
     if sampling.top_k > 0 {
         order.truncate(sampling.top_k);
     }

@@ -117,12 +117,22 @@ pub fn generate(
     ends: &[u32],
     pause: &dyn Fn() -> bool,
 ) -> Result<Vec<Written>, PolicyError> {
+    with_cache(policy, wanted, sampling, ends, pause, Cache::new(policy))
+}
+
+fn with_cache(
+    policy: &Policy,
+    wanted: &[Wanted],
+    sampling: &Sampling,
+    ends: &[u32],
+    pause: &dyn Fn() -> bool,
+    mut cache: Cache,
+) -> Result<Vec<Written>, PolicyError> {
     sampling.check()?;
     let decoder = policy.view()?;
     let mut done: Vec<Written> = vec![Written::default(); wanted.len()];
     let mut next = 0;
     let mut rows: Vec<Row> = Vec::new();
-    let mut cache = Cache::new(policy);
     let mut logits: Vec<f32> = Vec::new();
     let vocabulary = policy.vocabulary();
     loop {
@@ -175,10 +185,8 @@ pub fn generate(
             continue;
         }
         let ids: Vec<u32> = rows.iter().filter_map(|row| row.written.tokens.last().copied()).collect();
-        let at: Vec<u32> = rows
-            .iter()
-            .map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1))
-            .collect();
+        let at: Vec<u32> =
+            rows.iter().map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1)).collect();
         let hidden = decoder.hidden(&policy.ids(&ids)?, &policy.turns(&at)?, &mut cache)?;
         logits = numbers(&decoder.logits(&hidden)?)?;
     }

@@ -46,9 +46,9 @@ impl Padded {
         let places = Tensor::from_vec(places, text_of.len() * columns, &self.device)?;
         let width = self.kv_heads * self.head_dim;
         let fresh = kept.iter().map(|pair| {
-            let [k, v] = pair.each_ref().map(|x| {
-                x.flatten_from(1)?.index_select(&places, 0)?.reshape((text_of.len(), columns, width))
-            });
+            let [k, v] = pair
+                .each_ref()
+                .map(|x| x.flatten_from(1)?.index_select(&places, 0)?.reshape((text_of.len(), columns, width)));
             Ok([k?, v?])
         });
         let fresh = fresh.collect::<Result<Vec<_>>>()?;
@@ -100,9 +100,9 @@ impl Padded {
             *part = Tensor::cat(&[&*part, &new.reshape((rows, 1, width))?], 1)?.contiguous()?;
         }
         let columns = self.layers[layer][0].dim(1)?;
-        let [k, v] = self.layers[layer].each_ref().map(|part| {
-            part.reshape((rows, columns, self.kv_heads, self.head_dim))?.transpose(1, 2)?.contiguous()
-        });
+        let [k, v] = self.layers[layer]
+            .each_ref()
+            .map(|part| part.reshape((rows, columns, self.kv_heads, self.head_dim))?.transpose(1, 2)?.contiguous());
         let q = q.reshape((rows, self.kv_heads, self.heads / self.kv_heads, self.head_dim))?;
         let scores = (q.contiguous()?.matmul(&k?.t()?.contiguous()?)? * scale_of(self.head_dim))?;
         let mask = self.mask(self.windows[layer], columns)?;

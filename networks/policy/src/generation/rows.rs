@@ -39,7 +39,8 @@ impl Rows {
     pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
         let width = self.kv_heads * self.head_dim;
         let held: Vec<[Held<'_>; 2]> = kept.iter().map(|pair| pair.each_ref().map(Held::new)).collect();
-        let slices = held.iter().map(|[k, v]| Ok([k.slice::<f32>()?, v.slice::<f32>()?])).collect::<Result<Vec<_>>>()?;
+        let slices =
+            held.iter().map(|[k, v]| Ok([k.slice::<f32>()?, v.slice::<f32>()?])).collect::<Result<Vec<_>>>()?;
         let texts = starts.windows(2).map(|ends| {
             slices.iter().map(|pair| pair.map(|x| x[ends[0] * width..ends[1] * width].to_vec())).collect::<Vec<Pair>>()
         });

@@ -1,14 +1,11 @@
 //! Attention inside each sequence of a batch.
 
-mod exponential;
 mod tiles;
 mod unfused;
 
 use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
-
-pub(crate) use exponential::exponentials;
 
 /// Which tokens of its sequence a token sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use assay_kernels::{Product, View, exponentials, largest, multiply, sum};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
 use rayon::prelude::*;
 
-use super::{Sight, exponentials};
-use crate::raw::{View, multiply};
+use super::Sight;
 
 /// Tokens of a tile. Its scores over 2,000 tokens fit the second cache.
 const TILE: usize = 128;
@@ -99,13 +99,19 @@ impl Tiles {
         let keys = View { offset: kv_offset, row_stride: 1, column_stride: kv_width };
         let values = View { offset: kv_offset, row_stride: kv_width, column_stride: 1 };
         let plain = View { offset: 0, row_stride: columns, column_stride: 1 };
-        multiply((rows, columns, head_dim), self.scale, (q, queries), (k, keys), (scores, plain));
+        multiply(
+            (rows, columns, head_dim),
+            Product::plain().times(self.scale),
+            (q, queries),
+            (k, keys),
+            (scores, plain),
+        );
         for (row, scores) in scores.chunks_exact_mut(columns).enumerate() {
             let own = self.sight.of(tile.from + row, len);
             softmax(scores, own.start - seen.start..own.end - seen.start);
         }
         let place = View { offset: tile.head * head_dim, row_stride: width, column_stride: 1 };
-        multiply((rows, head_dim, columns), 1.0, (scores, plain), (v, values), (out, place));
+        multiply((rows, head_dim, columns), Product::plain(), (scores, plain), (v, values), (out, place));
     }
 }
 
@@ -114,23 +120,11 @@ fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
     numbers[..inside.start].fill(0.0);
     numbers[inside.end..].fill(0.0);
     let numbers = &mut numbers[inside];
-    let largest = fold(numbers, f32::NEG_INFINITY, f32::max);
-    numbers.iter_mut().for_each(|number| *number -= largest);
+    let most = largest(numbers);
+    numbers.iter_mut().for_each(|number| *number -= most);
     exponentials(numbers);
-    let sum = fold(numbers, 0.0, |a, b| a + b);
-    let share = 1.0 / sum;
+    let share = 1.0 / sum(numbers);
     numbers.iter_mut().for_each(|number| *number *= share);
-}
-
-/// Folds in eight lanes, then the lanes in order: quick, and always in the same order.
-fn fold(numbers: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut lanes = [start; 8];
-    let chunks = numbers.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, number)| *lane = f(*lane, *number));
-    }
-    rest.iter().chain(&lanes).fold(start, |sum, number| f(sum, *number))
 }
 
 /// The values of a contiguous tensor.

@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::LoadError;
-use crate::config::Fields;
-use crate::config::bert::BertConfig;
-use crate::config::decoder::DecoderConfig;
-use crate::family::BodyConfig;
+use crate::config::{BertConfig, BodyConfig, DecoderConfig, Fields};
 
 /// Sizes under names.
 type Sizes = BTreeMap<String, Vec<usize>>;
 
-/// The tensors of a body, and of the head that `architectures` names.
+/// The tensors of a body, and of the head that `architectures` names: sizes under names.
 ///
 /// # Errors
 /// The configuration is none of a decoder or a BERT.
-pub(crate) fn tensors(config: &Value) -> Result<Sizes, LoadError> {
+pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError> {
     let fields = Fields(config);
     let architecture = fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default();
     let labels = fields.labels().len();

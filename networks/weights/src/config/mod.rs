@@ -1,33 +1,51 @@
 //! What `config.json` says of a body: sizes, positions, windows. Every field that changes a score is read or refused.
 
-pub(crate) mod bert;
-pub(crate) mod decoder;
-pub(crate) mod modernbert;
-pub(crate) mod rope;
+mod bert;
+mod decoder;
+mod family;
+mod modernbert;
+mod rope;
+
+pub use bert::BertConfig;
+pub use decoder::DecoderConfig;
+pub use family::{BodyConfig, Family};
+pub use modernbert::ModernBertConfig;
+pub use rope::{Rope, Scaling};
 
 use serde_json::Value;
 
 use crate::LoadError;
 
-/// A configuration with readers that say which field is wrong.
+/// A configuration with readers that say which field is wrong. A field of `null` is as one that is not there.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'a>(pub(crate) &'a Value);
+pub struct Fields<'a>(pub &'a Value);
 
 impl<'a> Fields<'a> {
     fn present(self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    pub(crate) fn size(self, name: &str) -> Result<usize, LoadError> {
+    /// A size from 1 to 2^31 that must be there.
+    ///
+    /// # Errors
+    /// It is missing, or no size.
+    pub fn size(self, name: &str) -> Result<usize, LoadError> {
         self.size_or_none(name)?.ok_or_else(|| LoadError::new(format!("`config.json` has no `{name}`")))
     }
 
-    pub(crate) fn size_or(self, name: &str, default: usize) -> Result<usize, LoadError> {
+    /// A size from 1 to 2^31.
+    ///
+    /// # Errors
+    /// It is there and no size.
+    pub fn size_or(self, name: &str, default: usize) -> Result<usize, LoadError> {
         Ok(self.size_or_none(name)?.unwrap_or(default))
     }
 
-    /// A size from 1 to 2^31.
-    pub(crate) fn size_or_none(self, name: &str) -> Result<Option<usize>, LoadError> {
+    /// A size from 1 to 2^31, where it is there.
+    ///
+    /// # Errors
+    /// It is there and no size.
+    pub fn size_or_none(self, name: &str) -> Result<Option<usize>, LoadError> {
         let Some(value) = self.present(name) else { return Ok(None) };
         let size =
             value.as_u64().filter(|size| (1..=1 << 31).contains(size)).and_then(|size| usize::try_from(size).ok());
@@ -35,39 +53,56 @@ impl<'a> Fields<'a> {
     }
 
     /// A count that may be 0.
-    pub(crate) fn count_or(self, name: &str, default: usize) -> usize {
+    #[must_use]
+    pub fn count_or(self, name: &str, default: usize) -> usize {
         self.present(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok()).unwrap_or(default)
     }
 
     /// The id of a token.
-    pub(crate) fn id(self, name: &str) -> Option<u32> {
+    #[must_use]
+    pub fn id(self, name: &str) -> Option<u32> {
         self.present(name).and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok())
     }
 
-    pub(crate) fn number_or(self, name: &str, default: f64) -> Result<f64, LoadError> {
+    /// A finite number.
+    ///
+    /// # Errors
+    /// It is there and no number.
+    pub fn number_or(self, name: &str, default: f64) -> Result<f64, LoadError> {
         let Some(value) = self.present(name) else { return Ok(default) };
         let number = value.as_f64().filter(|number| number.is_finite());
         number.ok_or_else(|| LoadError::new(format!("`{name}` of `config.json` is no number: {value}")))
     }
 
-    pub(crate) fn flag_or(self, name: &str, default: bool) -> bool {
+    /// A flag.
+    #[must_use]
+    pub fn flag_or(self, name: &str, default: bool) -> bool {
         self.present(name).and_then(Value::as_bool).unwrap_or(default)
     }
 
-    pub(crate) fn text(self, name: &str) -> Option<&'a str> {
+    /// A text.
+    #[must_use]
+    pub fn text(self, name: &str) -> Option<&'a str> {
         self.present(name).and_then(Value::as_str)
     }
 
-    pub(crate) fn object(self, name: &str) -> Option<&'a Value> {
+    /// An object.
+    #[must_use]
+    pub fn object(self, name: &str) -> Option<&'a Value> {
         self.present(name).filter(|value| value.is_object())
     }
 
-    pub(crate) fn texts(self, name: &str) -> Option<Vec<&'a str>> {
+    /// A list of texts.
+    #[must_use]
+    pub fn texts(self, name: &str) -> Option<Vec<&'a str>> {
         self.present(name)?.as_array()?.iter().map(Value::as_str).collect()
     }
 
-    /// Refuses every activation but those named.
-    pub(crate) fn activation(self, name: &str, known: &[&str]) -> Result<(), LoadError> {
+    /// Refuses every activation but those named; none is the usual one.
+    ///
+    /// # Errors
+    /// It is another.
+    pub fn activation(self, name: &str, known: &[&str]) -> Result<(), LoadError> {
         match self.text(name) {
             Some(activation) if !known.contains(&activation) => {
                 Err(LoadError::new(format!("the activation `{activation}` is not known; {} is", known.join(" or "))))
@@ -77,7 +112,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Names of classes in the order of their numbers, from `id2label`, or `num_labels` (2 without it) unnamed ones.
-    pub(crate) fn labels(self) -> Vec<String> {
+    #[must_use]
+    pub fn labels(self) -> Vec<String> {
         if let Some(names) = self.object("id2label").and_then(Value::as_object) {
             let mut numbered: Vec<(usize, &str)> =
                 names.iter().filter_map(|(number, name)| Some((number.parse().ok()?, name.as_str()?))).collect();
@@ -91,7 +127,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Refuses more layers than any model has, before anything is made for each.
-pub(crate) fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
+fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
     const MOST: usize = 10_000;
     match fields.size("num_hidden_layers")? {
         layers if layers <= MOST => Ok(layers),
@@ -100,7 +136,7 @@ pub(crate) fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
 }
 
 /// Refuses heads that do not divide.
-pub(crate) fn divides(of: usize, into: usize, what: &str) -> Result<(), LoadError> {
+fn divides(of: usize, into: usize, what: &str) -> Result<(), LoadError> {
     if into == 0 || !of.is_multiple_of(into) {
         return Err(LoadError::new(format!("{what}: {of} does not divide by {into}")));
     }

@@ -7,31 +7,39 @@ use crate::LoadError;
 
 /// Rotary positions of one kind of layer.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rope {
+pub struct Rope {
     /// Base of the frequencies.
-    pub(crate) theta: f64,
+    pub theta: f64,
     /// How frequencies are changed for long texts.
-    pub(crate) scaling: Scaling,
+    pub scaling: Scaling,
 }
 
 /// How frequencies are changed for long texts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Scaling {
+pub enum Scaling {
+    /// Not.
     None,
     /// All divided.
     Linear(f64),
     /// Slow ones divided, fast ones kept, those between blended (Llama 3.1).
     Llama3 {
+        /// What slow frequencies are divided by.
         factor: f64,
+        /// A pair that turns less often than this in `original` tokens is slow.
         low: f64,
+        /// A pair that turns more often than this in `original` tokens is fast.
         high: f64,
+        /// Longest text before the change, in tokens.
         original: f64,
     },
 }
 
 impl Rope {
     /// Reads both places where configurations keep it: `rope_parameters`, or `rope_theta` beside `rope_scaling`.
-    pub(crate) fn read(fields: Fields<'_>, default_theta: f64) -> Result<Self, LoadError> {
+    ///
+    /// # Errors
+    /// [`LoadError`]: which field is wrong, or which scaling is not known.
+    pub fn read(fields: Fields<'_>, default_theta: f64) -> Result<Self, LoadError> {
         let inside = fields.object("rope_parameters");
         let scaling = inside.or_else(|| fields.object("rope_scaling"));
         let beside = fields.number_or("rope_theta", default_theta)?;
@@ -40,14 +48,19 @@ impl Rope {
     }
 
     /// Reads `rope_parameters` of one kind of layer.
-    pub(crate) fn of_layers(parameters: &Value, default_theta: f64) -> Result<Self, LoadError> {
+    ///
+    /// # Errors
+    /// As [`Rope::read`].
+    pub fn of_layers(parameters: &Value, default_theta: f64) -> Result<Self, LoadError> {
         let theta = Fields(parameters).number_or("rope_theta", default_theta)?;
         Ok(Self { theta: positive(theta, "rope_theta")?, scaling: Scaling::read(parameters)? })
     }
 
-    /// Turns per token, in radians, of each pair of the `head_dim` dimensions.
+    /// Turns per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i / head_dim)` for pair `i`
+    /// (RoFormer, arXiv:2104.09864, section 3.2.2), scaled.
+    #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "as peers compute it: in f32")]
-    pub(crate) fn frequencies(&self, head_dim: usize) -> Vec<f32> {
+    pub fn frequencies(&self, head_dim: usize) -> Vec<f32> {
         let plain = (0..head_dim / 2).map(|at| {
             let exponent = (2 * at) as f32 / head_dim as f32;
             1.0 / (self.theta as f32).powf(exponent)
@@ -104,4 +117,38 @@ fn positive(number: f64, name: &str) -> Result<f64, LoadError> {
         return Ok(number);
     }
     Err(LoadError::new(format!("`{name}` is above 0: {number}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(config: &Value) -> Rope {
+        Rope::read(Fields(config), 10_000.0).unwrap()
+    }
+
+    #[test]
+    fn the_base_stands_beside_the_scaling_or_inside() {
+        assert_eq!(read(&json!({})), Rope { theta: 10_000.0, scaling: Scaling::None });
+        let linear = Rope { theta: 5e5, scaling: Scaling::Linear(4.0) };
+        assert_eq!(read(&json!({"rope_theta": 5e5, "rope_scaling": {"type": "linear", "factor": 4}})), linear);
+        assert_eq!(read(&json!({"rope_parameters": {"rope_theta": 5e5, "rope_type": "linear", "factor": 4}})), linear);
+        assert!(Rope::read(Fields(&json!({"rope_theta": 0})), 1.0).is_err());
+    }
+
+    #[test]
+    fn slow_pairs_are_divided_and_fast_ones_kept() {
+        let plain = read(&json!({"rope_theta": 100})).frequencies(4);
+        assert_eq!(plain, [1.0, 0.1]);
+        let linear = read(&json!({"rope_theta": 100, "rope_scaling": {"type": "linear", "factor": 2}}));
+        assert_eq!(linear.frequencies(4), [0.5, 0.05]);
+        // In 32 tokens the first pair turns 5.1 times, the second 0.5 times.
+        let llama3 = read(&json!({"rope_theta": 100, "rope_scaling": {
+            "rope_type": "llama3", "factor": 2, "low_freq_factor": 1, "high_freq_factor": 4,
+            "original_max_position_embeddings": 32,
+        }}));
+        assert_eq!(llama3.frequencies(4), [1.0, 0.05]);
+    }
 }

@@ -1,16 +1,18 @@
 //! Weights out of nothing: the same numbers for a name and a size everywhere, so that models can be compared with other
 //! implementations without anyone's files, and timed in any size.
 
-pub(crate) mod tensors;
+mod tensors;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use candle_core::{Device, Tensor};
 use rayon::prelude::*;
-use safetensors::tensor::{Dtype, TensorView};
 use serde_json::Value;
 
-use crate::LoadError;
+pub use tensors::tensors;
+
+use crate::{LoadError, save};
 
 /// Step of the generator, 2^64 over the golden ratio.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -49,28 +51,60 @@ fn mix(z: u64) -> u64 {
 /// # Errors
 /// The configuration is none of a decoder or a BERT, or the files cannot be written.
 pub fn write(directory: &Path, config: &Value) -> Result<(), LoadError> {
-    write_tensors(directory, config, &tensors::tensors(config)?)
+    write_tensors(directory, config, &tensors(config)?)
 }
 
 /// As [`write`], for tensors of these sizes.
-pub(crate) fn write_tensors(
+///
+/// # Errors
+/// The files cannot be written.
+pub fn write_tensors(
     directory: &Path,
     config: &Value,
     tensors: &BTreeMap<String, Vec<usize>>,
 ) -> Result<(), LoadError> {
-    let at_fault = |error: &dyn std::fmt::Display| LoadError::new(format!("`{}`: {error}", directory.display()));
-    let bytes: Vec<(&str, &[usize], Vec<u8>)> = tensors
-        .iter()
-        .map(|(name, shape)| {
-            let bytes = values(name, shape).into_iter().flat_map(f32::to_le_bytes).collect();
-            (name.as_str(), shape.as_slice(), bytes)
-        })
-        .collect();
-    let mut views = Vec::with_capacity(bytes.len());
-    for (name, shape, bytes) in &bytes {
-        views.push((*name, TensorView::new(Dtype::F32, shape.to_vec(), bytes).map_err(|error| at_fault(&error))?));
+    let made = tensors.iter().map(|(name, shape)| {
+        let tensor = Tensor::from_vec(values(name, shape), shape.as_slice(), &Device::Cpu)?;
+        Ok((name.clone(), tensor))
+    });
+    let made = made.collect::<Result<BTreeMap<_, _>, candle_core::Error>>()?;
+    Ok(save::model(directory, config, &made)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::DType;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Directory;
+
+    #[test]
+    fn numbers_are_those_of_the_name_and_the_size() {
+        assert_eq!(values("w", &[2, 3]), values("w", &[2, 3]));
+        assert_ne!(values("w", &[2, 3]), values("v", &[2, 3]));
+        let norm = values("input_layernorm.weight", &[64]);
+        assert!(norm.iter().all(|value| (0.8..=1.2).contains(value)));
+        let bias = values("q_proj.bias", &[64]);
+        assert!(bias.iter().all(|value| (-0.1..=0.1).contains(value)));
     }
-    std::fs::create_dir_all(directory).map_err(|error| at_fault(&error))?;
-    std::fs::write(directory.join("config.json"), config.to_string()).map_err(|error| at_fault(&error))?;
-    safetensors::serialize_to_file(views, None, &directory.join("model.safetensors")).map_err(|error| at_fault(&error))
+
+    #[test]
+    fn a_written_model_has_what_its_configuration_asks_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = json!({
+            "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 8, "intermediate_size": 12,
+            "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 10,
+        });
+        write(folder.path(), &config).unwrap();
+        let directory = Directory::open(folder.path()).unwrap();
+        assert_eq!(directory.config().unwrap(), config);
+        let weights = directory.weights(&Device::Cpu, DType::F32).unwrap();
+        for (name, shape) in tensors(&config).unwrap() {
+            assert_eq!(weights.values(&name, &shape).unwrap(), values(&name, &shape), "{name}");
+        }
+        weights.all_used().unwrap();
+        assert_eq!(weights.shape("lm_head.weight"), Some(vec![10, 8]));
+        assert_eq!(weights.shape("model.layers.0.self_attn.k_proj.bias"), Some(vec![4]));
+    }
 }

@@ -2,35 +2,37 @@
 
 use serde_json::Value;
 
-use crate::LoadError;
-use crate::body::Body;
-use crate::body::bert::Bert;
-use crate::body::decoder::Decoder;
-use crate::body::modernbert::ModernBert;
-use crate::config::Fields;
-use crate::config::bert::BertConfig;
-use crate::config::decoder::DecoderConfig;
-use crate::config::modernbert::ModernBertConfig;
-use crate::weights::Weights;
+use super::{BertConfig, DecoderConfig, Fields, ModernBertConfig};
+use crate::{LoadError, Weights};
 
 /// A family of bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
     /// Llama, Qwen2, Qwen3, Mistral.
     Decoder,
+    /// BERT: learned positions.
     Bert,
+    /// ModernBERT: rotary positions and windows.
     ModernBert,
 }
 
 /// A body's configuration.
-pub(crate) enum BodyConfig {
+#[derive(Debug, Clone, PartialEq)]
+pub enum BodyConfig {
+    /// Of a decoder.
     Decoder(DecoderConfig),
+    /// Of BERT.
     Bert(BertConfig),
+    /// Of ModernBERT.
     ModernBert(ModernBertConfig),
 }
 
 impl BodyConfig {
-    pub(crate) fn read(config: &Value) -> Result<Self, LoadError> {
+    /// Reads the configuration of the body that `model_type` names.
+    ///
+    /// # Errors
+    /// [`LoadError`]: which field is missing or wrong, or which body is not known.
+    pub fn read(config: &Value) -> Result<Self, LoadError> {
         match Fields(config).text("model_type") {
             Some("bert") => BertConfig::read(config).map(Self::Bert),
             Some("modernbert") => ModernBertConfig::read(config).map(Self::ModernBert),
@@ -39,7 +41,9 @@ impl BodyConfig {
         }
     }
 
-    pub(crate) fn family(&self) -> Family {
+    /// Its family.
+    #[must_use]
+    pub fn family(&self) -> Family {
         match self {
             Self::Decoder(_) => Family::Decoder,
             Self::Bert(_) => Family::Bert,
@@ -47,7 +51,9 @@ impl BodyConfig {
         }
     }
 
-    pub(crate) fn hidden(&self) -> usize {
+    /// Numbers of a hidden state.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
         match self {
             Self::Decoder(config) => config.hidden,
             Self::Bert(config) => config.hidden,
@@ -55,7 +61,9 @@ impl BodyConfig {
         }
     }
 
-    pub(crate) fn layers(&self) -> usize {
+    /// Layers, at least one.
+    #[must_use]
+    pub fn layers(&self) -> usize {
         match self {
             Self::Decoder(config) => config.layers(),
             Self::Bert(config) => config.layers,
@@ -64,7 +72,8 @@ impl BodyConfig {
     }
 
     /// Ids from 0 to before it are known.
-    pub(crate) fn vocabulary(&self) -> usize {
+    #[must_use]
+    pub fn vocabulary(&self) -> usize {
         match self {
             Self::Decoder(config) => config.vocabulary,
             Self::Bert(config) => config.vocabulary,
@@ -72,8 +81,9 @@ impl BodyConfig {
         }
     }
 
-    /// Longest text it was made for.
-    pub(crate) fn max_positions(&self) -> usize {
+    /// Longest text it was made for, in tokens.
+    #[must_use]
+    pub fn max_positions(&self) -> usize {
         match self {
             Self::Decoder(config) => config.max_positions,
             Self::Bert(config) => config.max_positions,
@@ -82,21 +92,13 @@ impl BodyConfig {
     }
 
     /// What names of the body's tensors begin with: heads put their body under a name.
-    pub(crate) fn prefix(&self, weights: &Weights) -> &'static str {
+    #[must_use]
+    pub fn prefix(&self, weights: &Weights) -> &'static str {
         let (word, prefix) = match self {
             Self::Decoder(_) => ("embed_tokens.weight", "model."),
             Self::Bert(_) => ("embeddings.word_embeddings.weight", "bert."),
             Self::ModernBert(_) => ("embeddings.tok_embeddings.weight", "model."),
         };
         if weights.has(word) { "" } else { prefix }
-    }
-
-    /// Reads the body.
-    pub(crate) fn body(&self, weights: &Weights, prefix: &str) -> Result<Body, LoadError> {
-        Ok(match self {
-            Self::Decoder(config) => Body::Decoder(Decoder::read(config, weights, prefix)?),
-            Self::Bert(config) => Body::Bert(Bert::read(config, weights, prefix)?),
-            Self::ModernBert(config) => Body::ModernBert(ModernBert::read(config, weights, prefix)?),
-        })
     }
 }

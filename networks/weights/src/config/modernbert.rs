@@ -8,26 +8,39 @@ use crate::LoadError;
 
 /// ModernBERT's body.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ModernBertConfig {
-    pub(crate) vocabulary: usize,
-    pub(crate) hidden: usize,
-    pub(crate) inner: usize,
-    pub(crate) heads: usize,
-    pub(crate) eps: f64,
-    pub(crate) norm_bias: bool,
-    pub(crate) attention_bias: bool,
-    pub(crate) mlp_bias: bool,
+pub struct ModernBertConfig {
+    /// Ids from 0 to before it are known.
+    pub vocabulary: usize,
+    /// Numbers of a hidden state.
+    pub hidden: usize,
+    /// Numbers inside the feed-forward part.
+    pub inner: usize,
+    /// Heads of attention; they divide the hidden state.
+    pub heads: usize,
+    /// What is added to the variance in a norm.
+    pub eps: f64,
+    /// Biases of norms.
+    pub norm_bias: bool,
+    /// Biases of queries, keys, values, and behind attention.
+    pub attention_bias: bool,
+    /// Biases of the feed-forward part.
+    pub mlp_bias: bool,
     /// Positions of layers that see everything.
-    pub(crate) global: Rope,
+    pub global: Rope,
     /// Positions of layers that see a window.
-    pub(crate) local: Rope,
+    pub local: Rope,
     /// How far each layer sees to either side; `None` for everything.
-    pub(crate) reaches: Vec<Option<usize>>,
-    pub(crate) max_positions: usize,
+    pub reaches: Vec<Option<usize>>,
+    /// Longest text it was made for, in tokens.
+    pub max_positions: usize,
 }
 
 impl ModernBertConfig {
-    pub(crate) fn read(config: &Value) -> Result<Self, LoadError> {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// [`LoadError`]: which field is missing, wrong, or of a body that is not this one.
+    pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_activation", &["gelu"])?;
         let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);

@@ -7,19 +7,31 @@ use crate::LoadError;
 
 /// BERT's body.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct BertConfig {
-    pub(crate) vocabulary: usize,
-    pub(crate) hidden: usize,
-    pub(crate) inner: usize,
-    pub(crate) layers: usize,
-    pub(crate) heads: usize,
-    pub(crate) eps: f64,
-    pub(crate) types: usize,
-    pub(crate) max_positions: usize,
+pub struct BertConfig {
+    /// Ids from 0 to before it are known.
+    pub vocabulary: usize,
+    /// Numbers of a hidden state.
+    pub hidden: usize,
+    /// Numbers inside the feed-forward part.
+    pub inner: usize,
+    /// Layers, at least one.
+    pub layers: usize,
+    /// Heads of attention; they divide the hidden state.
+    pub heads: usize,
+    /// What is added to the variance in a norm.
+    pub eps: f64,
+    /// Kinds of texts that are told apart.
+    pub types: usize,
+    /// Longest text it was made for, in tokens.
+    pub max_positions: usize,
 }
 
 impl BertConfig {
-    pub(crate) fn read(config: &Value) -> Result<Self, LoadError> {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// [`LoadError`]: which field is missing, wrong, or of a body that is not this one.
+    pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_act", &["gelu"])?;
         if let Some(kind) = fields.text("position_embedding_type").filter(|kind| *kind != "absolute") {
