@@ -9,6 +9,7 @@ mod error;
 pub mod generation;
 mod lora;
 mod ops;
+pub mod optimiser;
 mod parameters;
 mod policy;
 #[cfg(test)]
