@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-correction", &["assay-core"]),
     ("assay-weights", &[]),
     ("assay-policy", &["assay-weights", "assay-core"]),
-    ("assay-problems", &["assay-core"]),
+    ("assay-problems", &["assay-core", "assay-math", "assay-structured"]),
     ("assay-objective", &["assay-correction", "assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
