@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-weights", &[]),
     ("assay-kernels", &[]),
     ("assay-policy", &["assay-weights", "assay-kernels", "assay-core"]),
-    ("assay-problems", &["assay-core"]),
+    ("assay-problems", &["assay-core", "assay-math", "assay-structured"]),
     ("assay-objective", &["assay-correction", "assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
