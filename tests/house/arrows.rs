@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-objective",
             "assay-weights",
             "assay-node",
+            "assay-api",
             "assay-client",
             "assay-engine",
             "assay-wire",

@@ -1,0 +1,239 @@
+//! Which prompts a step asks. Uniform selection follows from seed and position alone, so a resumed run goes on where it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::Random;
+use assay_wire::channels::SuggestRequest;
+use serde_json::{Map, Value};
+
+use super::{DataError, Source};
+use crate::rewards::{Rewards, RewardsError};
+
+/// First word of the random streams of epochs: "prompts" in ASCII.
+const PROMPTS: u64 = 0x70_726f_6d70_7473;
+
+/// First word of the random streams that seed suggestions: "suggest" in ASCII.
+const SUGGEST: u64 = 0x73_7567_6765_7374;
+
+/// How prompts are chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Strategy {
+    /// Each epoch in a new order; a source without end in its own.
+    Uniform,
+    /// By the service, from what the run's visits showed. The map holds `strategy`, `allocation` and the other settings of
+    /// `POST /v1/prompts/suggest`, all but `count`. A run that is resumed may choose otherwise: the service knows more by then.
+    Suggest(Map<String, Value>),
+}
+
+/// A prompt for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pick {
+    /// Number of the prompt in its source.
+    pub index: u64,
+    /// How many completions it is worth; `None` for as many as any.
+    pub rollouts: Option<u32>,
+}
+
+/// The order of the prompts of a run.
+#[derive(Debug)]
+pub struct Selection {
+    seed: u64,
+    size: Option<u64>,
+    /// Prompts taken uniformly so far.
+    position: u64,
+    /// The order of one epoch.
+    order: Option<(u64, Vec<u64>)>,
+    suggest: Option<Suggest>,
+}
+
+#[derive(Debug)]
+struct Suggest {
+    settings: Map<String, Value>,
+    index_of: BTreeMap<String, u64>,
+    categories: BTreeMap<String, String>,
+    warned: bool,
+}
+
+impl Selection {
+    /// The order in which `source` is taken, from `position` on: 0, or what [`Selection::position`] was.
+    ///
+    /// # Errors
+    /// [`DataError::Empty`]; [`DataError::Unbounded`] where suggestions are wanted of a source without end.
+    pub fn new(source: &dyn Source, strategy: Strategy, seed: u64, position: u64) -> Result<Self, DataError> {
+        let size = source.size();
+        if size == Some(0) {
+            return Err(DataError::Empty);
+        }
+        let suggest = match strategy {
+            Strategy::Uniform => None,
+            Strategy::Suggest(settings) => Some(Suggest::new(source, size.ok_or(DataError::Unbounded)?, settings)),
+        };
+        Ok(Self { seed, size, position, order: None, suggest })
+    }
+
+    /// The state of uniform selection, to resume at.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next `count` prompts without asking anyone: for uniform selection, and for what is sampled beyond suggestions.
+    pub fn uniform(&mut self, count: usize) -> Vec<Pick> {
+        (0..count).map(|_| Pick { index: self.draw(), rollouts: None }).collect()
+    }
+
+    /// The prompts of a step, `count` of them. Where the service suggests fewer, the others are taken uniformly; where none of its
+    /// suggestions was ever visited, it knows nothing yet, and all are.
+    ///
+    /// # Errors
+    /// [`RewardsError`] of [`Rewards::suggest`].
+    pub async fn next(
+        &mut self,
+        rewards: &Rewards,
+        run: &str,
+        step: u64,
+        count: usize,
+    ) -> Result<Vec<Pick>, RewardsError> {
+        let Some(suggest) = &mut self.suggest else { return Ok(self.uniform(count)) };
+        let mut request = suggest.request(run, count);
+        request.seed = Some(Random::stream(&[SUGGEST, self.seed, step]).bits());
+        let suggested = rewards.suggest(&request).await?;
+        let mut picks = Vec::with_capacity(count);
+        if suggested.iter().any(|prompt| prompt.visits > 0) {
+            let pick = |prompt: &assay_wire::channels::SuggestionBody| {
+                let index = *suggest.index_of.get(&prompt.prompt_key)?;
+                Some(Pick { index, rollouts: Some(prompt.rollouts) })
+            };
+            picks.extend(suggested.iter().filter_map(pick).take(count));
+        } else if !suggest.warned {
+            suggest.warned = true;
+            tracing::warn!(step, "the service knows nothing of the prompts yet; they are taken uniformly");
+        }
+        self.fill(&mut picks, count);
+        Ok(picks)
+    }
+
+    /// Adds prompts up to `count`, none twice while there are others.
+    fn fill(&mut self, picks: &mut Vec<Pick>, count: usize) {
+        let mut taken: BTreeSet<u64> = picks.iter().map(|pick| pick.index).collect();
+        while picks.len() < count {
+            let index = self.draw();
+            let all_taken = self.size.is_some_and(|size| taken.len() as u64 >= size);
+            if taken.insert(index) || all_taken {
+                picks.push(Pick { index, rollouts: None });
+            }
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        let position = self.position;
+        self.position += 1;
+        let Some(size) = self.size else { return position };
+        let (epoch, place) = (position / size, position % size);
+        if self.order.as_ref().is_none_or(|(known, _)| *known != epoch) {
+            let mut order: Vec<u64> = (0..size).collect();
+            Random::stream(&[PROMPTS, self.seed, epoch]).shuffle(&mut order);
+            self.order = Some((epoch, order));
+        }
+        let order = self.order.as_ref().map_or(&[][..], |(_, order)| order);
+        usize::try_from(place).ok().and_then(|place| order.get(place)).copied().unwrap_or_default()
+    }
+}
+
+impl Suggest {
+    fn new(source: &dyn Source, size: u64, settings: Map<String, Value>) -> Self {
+        let (mut index_of, mut categories) = (BTreeMap::new(), BTreeMap::new());
+        for (index, item) in (0..size).filter_map(|index| Some((index, source.problem(index)?))) {
+            if let Some(channel) = item.channel {
+                categories.insert(item.key.clone(), channel);
+            }
+            index_of.insert(item.key, index);
+        }
+        Self { settings, index_of, categories, warned: false }
+    }
+
+    fn request(&self, run: &str, count: usize) -> SuggestRequest {
+        let mut settings = self.settings.clone();
+        settings.insert("count".to_owned(), Value::from(count));
+        SuggestRequest {
+            run: run.to_owned(),
+            keys: self.index_of.keys().cloned().collect(),
+            categories: self.categories.clone(),
+            channel: None,
+            seed: None,
+            settings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::value::RawValue;
+
+    use super::super::Item;
+    use super::*;
+
+    /// So many prompts, or numbers without end.
+    struct Numbers(Option<u64>);
+
+    impl Source for Numbers {
+        fn size(&self) -> Option<u64> {
+            self.0
+        }
+
+        fn problem(&self, index: u64) -> Option<Item> {
+            let task = RawValue::from_string(format!(r#"{{"type":"math","answer":"{index}"}}"#)).ok()?;
+            let prompt = format!("{index}=");
+            Some(Item { key: index.to_string(), prompt, task, channel: None, solution: None })
+        }
+    }
+
+    fn order(size: u64, seed: u64, position: u64, count: usize) -> Vec<u64> {
+        let mut selection = Selection::new(&Numbers(Some(size)), Strategy::Uniform, seed, position).unwrap();
+        selection.uniform(count).iter().map(|pick| pick.index).collect()
+    }
+
+    #[test]
+    fn an_epoch_has_every_prompt_once_in_an_order_of_its_own() {
+        let taken = order(40, 7, 0, 80);
+        for epoch in taken.chunks(40) {
+            assert_eq!(epoch.iter().copied().collect::<BTreeSet<_>>().len(), 40);
+        }
+        assert_ne!(taken[..40], taken[40..]);
+        assert_ne!(taken[..40], order(40, 8, 0, 40));
+    }
+
+    #[test]
+    fn a_position_is_all_there_is_to_resume() {
+        let whole = order(7, 3, 0, 30);
+        for position in 0..30 {
+            assert_eq!(order(7, 3, position as u64, 30 - position), whole[position..]);
+        }
+    }
+
+    #[test]
+    fn a_source_without_end_keeps_its_order() {
+        let mut selection = Selection::new(&Numbers(None), Strategy::Uniform, 1, 5).unwrap();
+        assert_eq!(selection.uniform(2).iter().map(|pick| pick.index).collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(selection.position(), 7);
+    }
+
+    #[test]
+    fn what_is_filled_is_not_taken_twice() {
+        let mut selection = Selection::new(&Numbers(Some(5)), Strategy::Uniform, 1, 0).unwrap();
+        let mut picks = vec![Pick { index: 2, rollouts: Some(3) }];
+        selection.fill(&mut picks, 5);
+        assert_eq!(picks.iter().map(|pick| pick.index).collect::<BTreeSet<_>>().len(), 5);
+        selection.fill(&mut picks, 9);
+        assert_eq!(picks.len(), 9);
+    }
+
+    #[test]
+    fn what_cannot_be_chosen_from_is_refused() {
+        let new = |size, strategy| Selection::new(&Numbers(size), strategy, 0, 0);
+        assert!(matches!(new(Some(0), Strategy::Uniform), Err(DataError::Empty)));
+        assert!(matches!(new(None, Strategy::Suggest(Map::new())), Err(DataError::Unbounded)));
+    }
+}

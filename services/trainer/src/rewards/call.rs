@@ -1,0 +1,150 @@
+//! The two ways to the service: a socket, or its routes in this process. Both send and read the same JSON.
+
+use std::error::Error;
+
+use assay_client::{Client, ClientError};
+use assay_core::{BoxFuture, ErrorCode};
+use assay_node::{Node, NodeError};
+use assay_wire::channels::{SuggestRequest, SuggestionsBody};
+use assay_wire::grades::GradersBody;
+use assay_wire::reply::GradeReply;
+use assay_wire::{GradeRequest, Problem, ProblemBody};
+use http::Request;
+use http_body_util::BodyExt as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tower::ServiceExt as _;
+
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The service cannot be reached or has no room now; it may be asked again.
+    Away { reason: String, code: Option<ErrorCode> },
+    /// The service refused, and would again.
+    Refused(Problem),
+    /// What answered does not speak as the service does.
+    Unexpected(String),
+}
+
+impl CallError {
+    fn refused(status: u16, problem: Problem) -> Self {
+        match status {
+            429 | 503 => Self::Away { reason: problem.to_string(), code: Some(problem.code) },
+            _ => Self::Refused(problem),
+        }
+    }
+}
+
+impl From<ClientError> for CallError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused { status, problem } => Self::refused(status, problem),
+            // A proxy before a service that is away answers in its own words.
+            ClientError::Transport { .. } | ClientError::Unexpected { status: 429 | 502..=504, .. } => {
+                Self::Away { reason: chain(&error), code: None }
+            }
+            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => Self::Unexpected(chain(&error)),
+        }
+    }
+}
+
+/// An error with its causes, the outermost first.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+/// Status and body of an answer.
+type Answer = Result<(u16, Vec<u8>), String>;
+
+/// Where the service is.
+pub(super) enum Way {
+    /// Behind a socket.
+    Served(Client),
+    /// In this process.
+    Embedded(Embedded),
+}
+
+impl Way {
+    pub(super) async fn grade(&self, request: &GradeRequest, key: &str) -> Result<GradeReply<'static>, CallError> {
+        match self {
+            Self::Served(client) => Ok(client.grade(request, Some(key)).await?),
+            Self::Embedded(service) => service.post("/v1/grade", request, Some(key)).await,
+        }
+    }
+
+    pub(super) async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, CallError> {
+        match self {
+            Self::Served(client) => Ok(client.suggest(request).await?),
+            Self::Embedded(service) => service.post("/v1/prompts/suggest", request, None).await,
+        }
+    }
+
+    pub(super) async fn graders(&self) -> Result<GradersBody, CallError> {
+        match self {
+            Self::Served(client) => Ok(client.graders().await?),
+            Self::Embedded(service) => service.send(Request::get("/v1/graders").body(String::new())).await,
+        }
+    }
+
+    /// Finishes what an embedded service does. One behind a socket is not ours to stop.
+    pub(super) async fn stop(self) {
+        if let Self::Embedded(service) = self {
+            service.node.stop().await;
+        }
+    }
+}
+
+/// A service in this process.
+pub(super) struct Embedded {
+    node: Node,
+    routes: Box<dyn Fn(Request<String>) -> BoxFuture<'static, Answer> + Send + Sync>,
+}
+
+impl Embedded {
+    pub(super) fn new(node: Node) -> Result<Self, NodeError> {
+        let router = assay_api::router(node.api()?);
+        let routes = move |request: Request<String>| -> BoxFuture<'static, Answer> {
+            let router = router.clone();
+            Box::pin(async move {
+                let (parts, body) = match router.oneshot(request).await {
+                    Ok(response) => response.into_parts(),
+                    Err(never) => match never {},
+                };
+                let body = body.collect().await.map_err(|error| chain(&error))?;
+                Ok((parts.status.as_u16(), body.to_bytes().to_vec()))
+            })
+        };
+        Ok(Self { node, routes: Box::new(routes) })
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        key: Option<&str>,
+    ) -> Result<T, CallError> {
+        let mut request = Request::post(path).header("content-type", "application/json");
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        let body = serde_json::to_string(body).map_err(|error| CallError::Unexpected(error.to_string()))?;
+        self.send(request.body(body)).await
+    }
+
+    async fn send<T: DeserializeOwned>(&self, request: http::Result<Request<String>>) -> Result<T, CallError> {
+        let unexpected = |error: &dyn Error| CallError::Unexpected(chain(error));
+        let request = request.map_err(|error| unexpected(&error))?;
+        let (status, bytes) = (self.routes)(request).await.map_err(CallError::Unexpected)?;
+        if status == 200 {
+            return serde_json::from_slice(&bytes).map_err(|error| unexpected(&error));
+        }
+        let ProblemBody { error } = serde_json::from_slice(&bytes).map_err(|error| unexpected(&error))?;
+        Err(CallError::refused(status, error))
+    }
+}

@@ -1,0 +1,56 @@
+//! How far a run is: a bar when stderr is a terminal, a line every ten seconds when it is not.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use assay_core::Clock;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Pause between two lines when there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how far a run is, on stderr.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    last_line: Option<Duration>,
+    total: u64,
+}
+
+impl Progress {
+    /// A run of `total` steps, `done` of which an earlier part of it made.
+    #[must_use]
+    pub fn new(total: u64, done: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total).with_position(done);
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {msg} eta {eta}") {
+                bar.set_style(style);
+            }
+            // Steps of an earlier part took none of this part's time.
+            bar.reset_eta();
+            bar
+        });
+        Self { bar, last_line: None, total }
+    }
+
+    /// So many steps are done; `message` says how it goes, as `reward 0.61`.
+    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
+    pub fn step(&mut self, done: u64, message: &str, clock: &dyn Clock) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(message.to_owned());
+            bar.set_position(done);
+            return;
+        }
+        let now = clock.monotonic();
+        if self.last_line.is_none_or(|last| now.saturating_sub(last) >= LINE_EVERY) || done == self.total {
+            self.last_line = Some(now);
+            eprintln!("step {done} of {}: {message}", self.total);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
