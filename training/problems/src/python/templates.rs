@@ -105,7 +105,7 @@ pub(super) const TEMPLATES: [Template; 8] = [
     },
     Template {
         argument: Kind::Number,
-        words: "x plus {b} modulo {a}",
+        words: "x plus {b}, all modulo {a}",
         code: "(x+{b})%{a}",
         a: Numbers::new(2, 11),
         b: Numbers::new(1, 20),
