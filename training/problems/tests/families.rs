@@ -150,9 +150,9 @@ fn problems_are_what_they_were() {
         ["What is (14 - 58) modulo 97? Answer with one number from 0 to 96.", "53", "modular/words/(14-58)%97"],
         ["[88,78,54,55]>", "[88,78,55,54]", "sorting/plain/88,78,54,55>"],
         [
-            "total pay of staff with age below 26 for each team\n",
-            "select team,sum(pay) from staff where age<26 group by team",
-            "sql/plain/select team,sum(pay) from staff where age<26 group by team",
+            "name of staff with age below 40\n",
+            "select name from staff where age<40",
+            "sql/plain/select name from staff where age<40",
         ],
         ["f(x): x times 3 plus 5\n", "def f(x):\n    return x*3+5", "python/plain/x times 3 plus 5"],
     ];
