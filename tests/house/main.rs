@@ -9,6 +9,7 @@ mod cases;
 mod documents;
 mod noise;
 mod pages;
+mod problems;
 
 /// The graders of the binary, with nothing to run programs in.
 fn graders() -> assay_core::GraderTable {

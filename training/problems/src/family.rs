@@ -69,7 +69,7 @@ impl Family {
 }
 
 /// The problems of one side of a family, from [`Family::problems`]. To skip some takes as long as to find them, without making them:
-/// less than a microsecond each for expressions of two operands.
+/// one or two microseconds each for expressions of two operands.
 #[derive(Debug, Clone)]
 pub struct Problems {
     family: Family,

@@ -54,6 +54,13 @@ impl Python {
     pub fn new(form: Form) -> Result<Self, FamilyError> {
         Ok(Self { form: form.of_other_than_numbers()? })
     }
+
+    fn prompt(&self, name: &str) -> String {
+        match self.form {
+            Form::Plain | Form::Boxed => format!("f(x): {name}\n"),
+            Form::Words => format!("Write a Python function f(x) that returns {name}. Answer with the code alone."),
+        }
+    }
 }
 
 fn function(mut rank: u64) -> Function {
@@ -115,18 +122,15 @@ impl Rule for Python {
     fn problem(&self, rank: u64) -> Problem {
         let function = function(rank);
         let name = function.name();
-        let prompt = match self.form {
-            Form::Plain | Form::Boxed => format!("f(x): {name}\n"),
-            Form::Words => format!("Write a Python function f(x) that returns {name}. Answer with the code alone."),
-        };
         let task = json!({ "type": "code", "language": "python", "tests": function.tests() });
-        Problem { prompt, task, key: format!("python/{}/{name}", self.form.word()), solution: function.source() }
+        let key = format!("python/{}/{name}", self.form.word());
+        Problem { prompt: self.prompt(&name), task, key, solution: function.source() }
     }
 
     fn alphabet(&self) -> BTreeSet<char> {
         let characters = |rank| {
-            let Problem { prompt, solution, .. } = self.problem(rank);
-            (prompt + &solution).chars().collect::<BTreeSet<_>>()
+            let function = function(rank);
+            (self.prompt(&function.name()) + &function.source()).chars().collect::<BTreeSet<_>>()
         };
         (0..self.size()).flat_map(characters).collect()
     }

@@ -22,15 +22,11 @@ const VARIANTS: u32 = 4;
 const TEAMS: [&str; 4] = ["core", "data", "ops", "web"];
 const COLUMNS: [&str; 4] = ["name", "team", "age", "pay"];
 
-/// What is asked for, in words and in SQL.
-const AGGREGATES: [(&str, &str); 9] = [
+/// What is asked for, in words and in SQL. No least and no largest: the highest pay above a bound is the highest pay.
+const AGGREGATES: [(&str, &str); 5] = [
     ("number", "count(*)"),
-    ("lowest age", "min(age)"),
-    ("highest age", "max(age)"),
     ("total age", "sum(age)"),
     ("mean age", "avg(age)"),
-    ("lowest pay", "min(pay)"),
-    ("highest pay", "max(pay)"),
     ("total pay", "sum(pay)"),
     ("mean pay", "avg(pay)"),
 ];
@@ -90,6 +86,13 @@ impl Sql {
     pub fn new(form: Form) -> Result<Self, FamilyError> {
         Ok(Self { form: form.of_other_than_numbers()? })
     }
+
+    fn prompt(&self, words: &str) -> String {
+        match self.form {
+            Form::Plain | Form::Boxed => format!("{words}\n"),
+            Form::Words => format!("{SCHEMA};\nWrite one SQLite query for: {words}. Answer with the query alone."),
+        }
+    }
 }
 
 fn question(rank: u64) -> Question {
@@ -142,21 +145,18 @@ impl Rule for Sql {
 
     fn problem(&self, rank: u64) -> Problem {
         let Question { words, query } = question(rank);
-        let prompt = match self.form {
-            Form::Plain | Form::Boxed => format!("{words}\n"),
-            Form::Words => format!("{SCHEMA};\nWrite one SQLite query for: {words}. Answer with the query alone."),
-        };
         let task = json!({
             "type": "sql", "dialect": "sqlite", "gold": query,
             "database": { "schema": SCHEMA, "rows": ROWS, "variants": { "generate": VARIANTS } },
         });
-        Problem { prompt, task, key: format!("sql/{}/{query}", self.form.word()), solution: query }
+        let key = format!("sql/{}/{query}", self.form.word());
+        Problem { prompt: self.prompt(&words), task, key, solution: query }
     }
 
     fn alphabet(&self) -> BTreeSet<char> {
         let characters = |rank| {
-            let Problem { prompt, solution, .. } = self.problem(rank);
-            (prompt + &solution).chars().collect::<BTreeSet<_>>()
+            let Question { words, query } = question(rank);
+            (self.prompt(&words) + &query).chars().collect::<BTreeSet<_>>()
         };
         (0..self.size()).flat_map(characters).collect()
     }

@@ -1,5 +1,7 @@
 //! What families promise of their problems: how many there are, that none comes twice, and that nothing that is held out is learnt.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_problems::{Family, Mixture, Problem, Split};
@@ -111,7 +113,8 @@ fn what_is_held_out_is_so_in_every_configuration() {
         let problems = family(options).problems(Split::HeldOut, 1, 0);
         problems.map(|problem| problem.key.replace("words", "plain")).collect()
     };
-    let narrow = held_out(json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"], "form": "words" }));
+    let narrow =
+        held_out(json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"], "form": "words" }));
     let wide = held_out(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["*", "+"] }));
     assert!(!narrow.is_empty() && narrow.is_subset(&wide));
 }
@@ -131,18 +134,29 @@ fn a_seed_names_an_order_and_a_round_another() {
 #[test]
 fn problems_are_what_they_were() {
     // Changed, these would make runs that are stored or published into others.
-    let first = |options: Value| {
+    let problems = [
+        json!({ "family": "arithmetic", "operands": 3, "digits": 2, "operators": ["+", "-", "*"] }),
+        json!({ "family": "modular", "modulus": 97, "operators": ["-"], "form": "words" }),
+        json!({ "family": "sorting", "numbers": 4, "digits": 2, "direction": "descending" }),
+        json!({ "family": "sql" }),
+        json!({ "family": "python" }),
+    ];
+    let problems = problems.map(|options| {
         let Problem { prompt, solution, key, .. } = family(options).problems(Split::Train, 1, 0).next().unwrap();
         [prompt, solution, key]
-    };
-    let arithmetic = first(json!({ "family": "arithmetic", "operands": 3, "digits": 2, "operators": ["+", "-", "*"] }));
-    assert_eq!(arithmetic, ["", "", ""]);
-    let modular = first(json!({ "family": "modular", "modulus": 97, "operators": ["-"], "form": "words" }));
-    assert_eq!(modular, ["", "", ""]);
-    let sorting = first(json!({ "family": "sorting", "numbers": 4, "digits": 2, "direction": "descending" }));
-    assert_eq!(sorting, ["", "", ""]);
-    assert_eq!(first(json!({ "family": "sql" })), ["", "", ""]);
-    assert_eq!(first(json!({ "family": "python" })), ["", "", ""]);
+    });
+    let expected = [
+        ["83*77-22=", "6369", "arithmetic/plain/83*77-22"],
+        ["What is (14 - 58) modulo 97? Answer with one number from 0 to 96.", "53", "modular/words/(14-58)%97"],
+        ["[88,78,54,55]>", "[88,78,55,54]", "sorting/plain/88,78,54,55>"],
+        [
+            "name of staff with age below 40\n",
+            "select name from staff where age<40",
+            "sql/plain/select name from staff where age<40",
+        ],
+        ["f(x): x times 3 plus 5\n", "def f(x):\n    return x*3+5", "python/plain/x times 3 plus 5"],
+    ];
+    assert_eq!(problems, expected);
 }
 
 #[test]
@@ -165,7 +179,10 @@ fn what_cannot_be_is_refused_with_a_reason() {
     assert_eq!([arithmetic(2, 2, json!([])), arithmetic(2, 2, json!(["+", "+"]))], [operators, operators]);
     assert!(arithmetic(2, 2, json!(["/"])).contains("unknown variant `/`"));
     assert_eq!(arithmetic(3, 9, json!(["+"])), "the family has more than 2^62 problems: give fewer operands or digits");
-    assert_eq!(arithmetic(16, 9, json!(["+"])), "the family has more than 2^62 problems: give fewer operands or digits");
+    assert_eq!(
+        arithmetic(16, 9, json!(["+"])),
+        "the family has more than 2^62 problems: give fewer operands or digits"
+    );
     let modular = json!({ "family": "modular", "modulus": 1, "operators": ["+"] });
     assert_eq!(refusal(modular), "`modulus` is 1: give 2 to 1000000");
     let boxed = "`form` `boxed` is for numbers: give `plain` or `words`";
@@ -200,7 +217,8 @@ fn shares_are_exact() {
         assert_eq!(counts, BTreeMap::from([("arithmetic", 3), ("sorting", 1), ("python", 2)]));
     }
     assert_eq!(mixture.endless(Split::Train, 3).nth(70).as_ref(), problems.get(70));
-    assert!(problems.iter().all(|problem| problem.prompt.chars().all(|c| mixture.alphabet().contains(&c))));
+    let alphabet = mixture.alphabet();
+    assert!(problems.iter().all(|problem| problem.prompt.chars().all(|character| alphabet.contains(&character))));
 }
 
 #[test]
@@ -223,7 +241,7 @@ fn what_is_given_once_ends_and_what_is_endless_begins_again() {
 
 #[test]
 fn families_without_a_problem_on_a_side_end_and_do_not_hang() {
-    // Of the one list of zeros and the few beside it some modulus has none held out.
+    // Small enough families have nothing in the eighth that is held out.
     let empty = (2..12).map(|modulus| json!({ "family": "modular", "modulus": modulus, "operators": ["*"] }));
     let empty = empty.filter(|options| family(options.clone()).problems(Split::HeldOut, 0, 0).next().is_none());
     let empty: Vec<_> = empty.collect();
@@ -248,7 +266,8 @@ fn a_file_of_prompts_has_one_problem_a_line() {
     let problems: Vec<_> = family.problems(Split::Train, 1, 0).take(3).collect();
     let mut file = Vec::new();
     assay_problems::write(problems.clone(), &mut file).unwrap();
-    let lines: Vec<Value> = file.split(|byte| *byte == b'\n').take(3).map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        file.split(|byte| *byte == b'\n').take(3).map(|line| serde_json::from_slice(line).unwrap()).collect();
     for (line, problem) in lines.iter().zip(&problems) {
         let expected = json!({
             "prompt": problem.prompt, "task": problem.task, "prompt_key": problem.key, "solution": problem.solution,

@@ -1,5 +1,7 @@
 //! Solutions earn 1 and other completions 0, by the graders themselves. Queries and programs need cells: those are the house's test.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 use std::task::{Context, Poll, Waker};
 
 use assay_core::{GradeContext, Grader, GraderTable, Item, Outcome, PrepareContext, Task};
@@ -84,7 +86,8 @@ fn a_prompt_copied_is_no_answer() {
 
 #[test]
 fn a_box_may_hold_whatever_is_equal() {
-    let family = family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" }));
+    let family =
+        family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" }));
     let problem = family.problems(Split::Train, 1, 0).next().unwrap();
     assert_eq!(score(&problem.task, &format!("\\boxed{{{}}}", problem.prompt.trim_end_matches('='))), 1.0);
     assert_eq!(score(&problem.task, &problem.solution[7..]), 0.0);

@@ -86,6 +86,7 @@ fn ends(a: i64, b: i64, x: &Argument) -> Value {
     json!(first.chain(list.iter().skip(list.len() - count(b))).collect::<Vec<_>>())
 }
 
+/// No two numbers give the same function: a sum from 0 would be one from 1.
 pub(super) const TEMPLATES: [Template; 8] = [
     Template {
         argument: Kind::Number,
@@ -105,17 +106,17 @@ pub(super) const TEMPLATES: [Template; 8] = [
     },
     Template {
         argument: Kind::Number,
-        words: "x plus {b} modulo {a}",
-        code: "(x+{b})%{a}",
+        words: "x modulo {a}, plus {b}",
+        code: "x%{a}+{b}",
         a: Numbers::new(2, 11),
         b: Numbers::new(1, 20),
-        value: |a, b, x| json!((x.number() + b).rem_euclid(a)),
+        value: |a, b, x| json!(x.number().rem_euclid(a) + b),
     },
     Template {
         argument: Kind::List,
         words: "the sum of items of x from {a} to {b}",
         code: "sum(i for i in x if {a}<=i<={b})",
-        a: Numbers::new(0, 10),
+        a: Numbers::new(1, 10),
         b: Numbers::new(10, 20),
         value: |a, b, x| json!(within(a, b, x).sum::<i64>()),
     },
