@@ -1,6 +1,7 @@
 //! What is trained on. Owns prompts with their tasks and the order in which they come; asks the policy nothing and grades nothing.
 
 mod lines;
+mod pool;
 mod selection;
 mod spread;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 
 pub use self::lines::Lines;
+pub use self::pool::Pool;
 pub use self::selection::{Pick, Selection, Strategy};
 pub use self::spread::{Kept, keep};
 

@@ -93,6 +93,8 @@ pub struct Written {
     pub log_probs: Vec<f32>,
     /// Whether it came to an end by itself.
     pub ended: bool,
+    /// Whether nothing is to be added: it ended, or it is as long as it may be.
+    pub done: bool,
 }
 
 /// One completion on its way.
@@ -106,7 +108,7 @@ struct Row {
 
 /// Writes completions, in the order of the requests.
 ///
-/// `pause` is asked before every token; when it says so, what is written so far is returned, not ended.
+/// `pause` is asked before every token and shown which requests are done; when it says so, what is written so far is returned.
 ///
 /// # Errors
 /// Settings that mean nothing, tokens the policy does not have, no room on the device.
@@ -115,7 +117,7 @@ pub fn generate(
     wanted: &[Wanted],
     sampling: &Sampling,
     ends: &[u32],
-    pause: &dyn Fn() -> bool,
+    pause: &dyn Fn(&[bool]) -> bool,
 ) -> Result<Vec<Written>, PolicyError> {
     with_cache(policy, wanted, sampling, ends, pause, Cache::new(policy))
 }
@@ -125,12 +127,13 @@ fn with_cache(
     wanted: &[Wanted],
     sampling: &Sampling,
     ends: &[u32],
-    pause: &dyn Fn() -> bool,
+    pause: &dyn Fn(&[bool]) -> bool,
     mut cache: Cache,
 ) -> Result<Vec<Written>, PolicyError> {
     sampling.check()?;
     let decoder = policy.view()?;
     let mut done: Vec<Written> = vec![Written::default(); wanted.len()];
+    let mut finished = vec![false; wanted.len()];
     let mut next = 0;
     let mut rows: Vec<Row> = Vec::new();
     let mut logits: Vec<f32> = Vec::new();
@@ -156,7 +159,7 @@ fn with_cache(
         if rows.is_empty() {
             return Ok(done);
         }
-        if pause() {
+        if pause(&finished) {
             rows.drain(..).for_each(|row| done[row.at] = row.written);
             return Ok(done);
         }
@@ -177,7 +180,10 @@ fn with_cache(
         }
         let mut stay = stays.iter();
         let (going, ended): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|_| *stay.next().unwrap_or(&false));
-        ended.into_iter().for_each(|row| done[row.at] = row.written);
+        for row in ended {
+            finished[row.at] = true;
+            done[row.at] = Written { done: true, ..row.written };
+        }
         rows = going;
         cache.keep(&stays)?;
         logits.clear();

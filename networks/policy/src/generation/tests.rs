@@ -7,7 +7,7 @@ use super::*;
 use crate::tests::families;
 use crate::{Batch, PolicyOptions, Text};
 
-const NEVER: &dyn Fn() -> bool = &|| false;
+const NEVER: &dyn Fn(&[bool]) -> bool = &|_| false;
 
 fn policy(family: usize) -> Policy {
     let options = PolicyOptions { seed: 8, ..PolicyOptions::default() };
@@ -79,7 +79,7 @@ fn what_was_broken_off_goes_on_as_if_it_had_not_been() {
     let policy = policy(1);
     let whole = generate(&policy, &wanted(), &sampling(), &[9], NEVER).unwrap();
     let asked = Cell::new(0);
-    let pause = || asked.replace(asked.get() + 1) == 4;
+    let pause = |_: &[bool]| asked.replace(asked.get() + 1) == 4;
     let first = generate(&policy, &wanted(), &sampling(), &[9], &pause).unwrap();
     assert!(first.iter().any(|one| !one.ended && one.tokens.len() == 4));
     let mut joined = first.clone();

@@ -1,0 +1,38 @@
+//! Problems of families, made once and kept.
+
+use assay_problems::{Mixture, Problem, Split};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{DataError, Item, Source};
+
+/// The first problems of a mixture, none of them twice.
+#[derive(Debug, Clone)]
+pub struct Pool(Vec<Item>);
+
+impl Pool {
+    /// At most `limit` problems of one side, in the order of the seed.
+    ///
+    /// # Errors
+    /// [`DataError::Empty`] where no family has a problem on that side.
+    pub fn new(mixture: &Mixture, split: Split, seed: u64, limit: usize) -> Result<Self, DataError> {
+        let items: Vec<Item> = mixture.once(split, seed).take(limit).filter_map(item).collect();
+        if items.is_empty() { Err(DataError::Empty) } else { Ok(Self(items)) }
+    }
+}
+
+/// A task is plain JSON and always has a text.
+fn item(problem: Problem) -> Option<Item> {
+    let task: Box<RawValue> = to_raw_value(&problem.task).ok()?;
+    let Problem { prompt, key, solution, .. } = problem;
+    Some(Item { key, prompt, task, channel: None, solution: Some(solution) })
+}
+
+impl Source for Pool {
+    fn size(&self) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+
+    fn problem(&self, index: u64) -> Option<Item> {
+        self.0.get(usize::try_from(index).ok()?).cloned()
+    }
+}

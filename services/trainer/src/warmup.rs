@@ -1,0 +1,77 @@
+//! Learning from solutions: the likelihood of each token that a good completion has.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use assay_core::Random;
+use assay_policy::optimiser::AdamW;
+use assay_policy::{Batch, Policy, Text};
+
+use crate::config::Config;
+use crate::data::Source;
+use crate::telemetry::{Progress, Values};
+use crate::text::Tokens;
+
+/// First word of the random numbers of batches: "solution" in ASCII.
+const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
+
+/// Learns from the solutions of a source. Every step is told to `tell`, with the mean negative log-likelihood of a token in nats.
+///
+/// # Errors
+/// No prompt has a solution, no room on the device.
+pub fn warm_up(
+    config: &Config,
+    policy: &Policy,
+    tokens: &Tokens,
+    source: &dyn Source,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(u64, &Values) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let texts = texts(tokens, source)?;
+    let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
+    let mut progress = Progress::new(config.warmup.steps, 0);
+    let clock = assay_core::SystemClock::new();
+    for step in 0..config.warmup.steps {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut random = Random::stream(&[SOLUTION, config.seed, step]);
+        let chosen: Vec<Text<'_>> = (0..config.warmup.batch)
+            .filter_map(|_| random.pick(&texts))
+            .map(|(prompt, completion)| Text { prompt, completion })
+            .collect();
+        let batch = Batch::new(&chosen, policy.vocabulary(), policy.device())?;
+        let loss = policy.score(&batch, 1.0)?.log_probs.mean_all()?.neg()?;
+        let mut gradients = loss.backward()?;
+        let gradients = policy
+            .parameters()
+            .iter()
+            .map(|(name, var)| Ok((name.clone(), gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?)))
+            .collect::<anyhow::Result<_>>()?;
+        let rate = config.warmup.schedule.at(step, config.warmup.steps);
+        let facts = optimiser.step(&gradients, rate)?;
+        let loss = f64::from(loss.to_scalar::<f32>()?);
+        let values = [("loss", loss), ("grad_norm", facts.grad_norm), ("lr", rate)];
+        tell(step + 1, &values.map(|(name, value)| (name.to_owned(), value)).into())?;
+        progress.step(step + 1, &format!("loss {loss:.3}"), &clock);
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// Prompts with their solutions and the token that ends them.
+#[expect(clippy::type_complexity, reason = "a list of two texts")]
+fn texts(tokens: &Tokens, source: &dyn Source) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
+    let size = source.size().context("solutions are learned of a source that has an end")?;
+    let end = tokens.ends().first().copied().context("the tokenizer has no token that ends a text")?;
+    let mut texts = Vec::new();
+    for item in (0..size).filter_map(|index| source.problem(index)) {
+        if let Some(solution) = &item.solution {
+            let mut completion = tokens.encode(solution)?;
+            completion.push(end);
+            texts.push((tokens.encode(&item.prompt)?, completion));
+        }
+    }
+    anyhow::ensure!(!texts.is_empty(), "no prompt has a `solution` to learn from");
+    Ok(texts)
+}
