@@ -1,6 +1,6 @@
 //! How the losses of tokens become one number.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
@@ -41,7 +41,7 @@ impl Aggregation {
     }
 
     /// The share of this piece in the aggregate of the whole batch: a number.
-    pub(crate) fn of(self, x: &Tensor, tokens: &Tokens<'_>, totals: &Totals) -> Result<Tensor> {
+    pub(crate) fn of(self, x: &Tensor, tokens: &Tokens<'_>, totals: &Totals) -> candle_core::Result<Tensor> {
         let x = x.mul(&tokens.mask)?;
         let (sum, denominator) = match self {
             Self::TokenMean {} => (x.sum_all()?, totals.tokens.max(1.0)),

@@ -1,7 +1,7 @@
 //! Correction for tokens that another policy wrote than the one the ratio is anchored to: an older version, or the same weights in
 //! other arithmetic.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
@@ -114,7 +114,7 @@ impl Correction {
     }
 
     /// Sum of the weights that the normaliser averages.
-    pub(crate) fn sum(&self, weights: &Tensor, tokens: &Tokens<'_>) -> Result<Tensor> {
+    pub(crate) fn sum(&self, weights: &Tensor, tokens: &Tokens<'_>) -> candle_core::Result<Tensor> {
         match self.weight {
             Some(Span::Token) | None => weights.sum_all(),
             Some(Span::Sequence | Span::Geometric) => row_sums(weights)?.div(&tokens.lengths)?.sum_all(),
@@ -131,7 +131,7 @@ impl Correction {
 }
 
 impl Span {
-    fn ratio(self, delta: &Tensor, tokens: &Tokens<'_>) -> Result<Tensor> {
+    fn ratio(self, delta: &Tensor, tokens: &Tokens<'_>) -> candle_core::Result<Tensor> {
         let log = match self {
             Self::Token => delta.clone(),
             Self::Sequence => spread(&row_sums(delta)?, delta)?,
@@ -141,7 +141,7 @@ impl Span {
     }
 }
 
-fn inside(ratio: &Tensor, low: f64, high: Option<f64>) -> Result<Tensor> {
+fn inside(ratio: &Tensor, low: f64, high: Option<f64>) -> candle_core::Result<Tensor> {
     let above = ratio.ge(low)?;
     high.map_or(Ok(above.clone()), |high| both(&above, &ratio.le(high)?))
 }

@@ -1,6 +1,6 @@
 //! What rows are that someone else wrote.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MOST, ObjectiveError, within};
@@ -52,7 +52,7 @@ impl Demonstrations {
 }
 
 /// Surrogate of a demonstration: p, or p / (p + gamma).
-pub(crate) fn shaped(logp: &Tensor, gamma: Option<f64>) -> Result<Tensor> {
+pub(crate) fn shaped(logp: &Tensor, gamma: Option<f64>) -> candle_core::Result<Tensor> {
     let p = logp.exp()?;
     match gamma {
         Some(gamma) => p.div(&p.affine(1.0, gamma)?),
@@ -61,7 +61,7 @@ pub(crate) fn shaped(logp: &Tensor, gamma: Option<f64>) -> Result<Tensor> {
 }
 
 /// Losses of imitated tokens.
-pub(crate) fn imitated(logp: &Tensor, weight: Imitation) -> Result<Tensor> {
+pub(crate) fn imitated(logp: &Tensor, weight: Imitation) -> candle_core::Result<Tensor> {
     let loss = logp.neg()?;
     match weight {
         Imitation::Plain => Ok(loss),

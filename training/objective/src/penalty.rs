@@ -1,6 +1,6 @@
 //! Divergences from other policies that are added to the loss of each token.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Policy;
@@ -68,7 +68,7 @@ impl Penalty {
     ///
     /// # Errors
     /// The tensors are not of one shape.
-    pub fn estimates(&self, logp: &Tensor, from: &Tensor, ratio: Option<&Tensor>) -> Result<Tensor> {
+    pub fn estimates(&self, logp: &Tensor, from: &Tensor, ratio: Option<&Tensor>) -> candle_core::Result<Tensor> {
         let d = logp.sub(from)?;
         let squared = || d.sqr()?.affine(0.5, 0.0);
         let mut value = match self.estimator {

@@ -3,7 +3,7 @@
 //! Below, r is the importance ratio at the objective's level, l the token's log-probability, A its advantage, and sg(x) is x without
 //! its gradient.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
@@ -225,7 +225,7 @@ impl Surrogate {
     }
 
     /// The surrogate of every token; `None` for `pacs`, which has none.
-    pub(crate) fn term(self, view: &View<'_>) -> Result<Option<Term>> {
+    pub(crate) fn term(self, view: &View<'_>) -> candle_core::Result<Option<Term>> {
         let &View { tokens, logp, ratio, .. } = view;
         let none = || tokens.live.zeros_like();
         let plain = |surrogate| Ok(Some(Term { surrogate, low: none()?, high: none()?, dual: none()? }));
@@ -274,7 +274,7 @@ impl Surrogate {
 }
 
 /// PPO's rule with bounds of tokens; `alive` keeps the gradient beyond them.
-fn clipped(view: &View<'_>, low: &Tensor, high: &Tensor, dual: Option<f64>, alive: bool) -> Result<Term> {
+fn clipped(view: &View<'_>, low: &Tensor, high: &Tensor, dual: Option<f64>, alive: bool) -> candle_core::Result<Term> {
     let &View { tokens, ratio, .. } = view;
     let value = ratio.detach();
     let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
@@ -292,7 +292,7 @@ fn clipped(view: &View<'_>, low: &Tensor, high: &Tensor, dual: Option<f64>, aliv
 }
 
 /// Bounds of DCPO from the anchor's log-probabilities: least and greatest ratio of each token.
-pub(crate) fn dynamic_bounds(anchor: &Tensor, low: f64, high: f64, cap: f64) -> Result<(Tensor, Tensor)> {
+pub(crate) fn dynamic_bounds(anchor: &Tensor, low: f64, high: f64, cap: f64) -> candle_core::Result<(Tensor, Tensor)> {
     // 1 / p of at most e^20 keeps the root in range.
     let rarity = bounded_exp(&anchor.neg()?)?;
     let root = |inside: Tensor| inside.maximum(0.0)?.sqrt()?.affine(0.5, 0.5);
@@ -308,7 +308,7 @@ fn trust_region(
     [low, high]: [f64; 2],
     cap: Option<f64>,
     through: Through,
-) -> Result<Term> {
+) -> candle_core::Result<Term> {
     let &View { tokens, logp, anchor, ratio } = view;
     let (p, p_anchor) = (logp.detach().exp()?, anchor.exp()?);
     let moved = p.sub(&p_anchor)?;
@@ -342,7 +342,7 @@ fn trust_region(
 }
 
 /// VESPO's weight: the density of a gamma distribution over its value at 1, of the product of ratios.
-fn sequence_gamma(view: &View<'_>, positive: [f64; 2], negative: [f64; 2]) -> Result<Tensor> {
+fn sequence_gamma(view: &View<'_>, positive: [f64; 2], negative: [f64; 2]) -> candle_core::Result<Tensor> {
     let &View { tokens, logp, anchor, .. } = view;
     // Below 1e-8 a product counts as 1e-8.
     let least = 1e-8f64.ln();
@@ -352,7 +352,7 @@ fn sequence_gamma(view: &View<'_>, positive: [f64; 2], negative: [f64; 2]) -> Re
     tokens.advantages.ge(0.0)?.where_cond(&gamma(positive)?, &gamma(negative)?)
 }
 
-fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
+fn geometric(view: &View<'_>, low: f64, high: f64) -> candle_core::Result<Term> {
     let &View { tokens, logp, anchor, .. } = view;
     let delta = logp.sub(anchor)?;
     let value = delta.detach();
