@@ -1,0 +1,353 @@
+//! How rewards of completions become advantages. What the service computes of groups is taken from
+//! [`assay_correction::group`]; here is what needs more than the rewards of groups, or a parameter.
+//!
+//! A completion without a reward is masked: it votes in nothing. Where an estimator compares the members of a group, a group with
+//! fewer than two rewards is dropped. The rows of both get the advantage 0 and are to be masked out of the loss.
+
+mod group;
+mod returns;
+
+use std::collections::BTreeMap;
+
+use assay_core::{Reward, Visit};
+use assay_correction::{Estimator, Group, Member, Rates, group as service};
+use candle_core::{DType, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::ObjectiveError;
+use crate::error::{MOST, within};
+
+pub use group::{Combine, Scale};
+pub use returns::token_rewards;
+
+/// What is known of one completion.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    /// Its group: equal numbers are completions of one prompt.
+    pub group: usize,
+    /// Its rewards, one for each reward function; `None` where that function had none. All `None`, or empty: it is masked.
+    pub rewards: Vec<Option<f64>>,
+    /// Whether it passed; `None` where nobody said.
+    pub pass: Option<bool>,
+    /// Its length: tokens in the mask of the batch.
+    pub tokens: usize,
+    /// Its coefficient by the service, to be used as the advantage.
+    pub coefficient: Option<f64>,
+    /// Reward of the greedy completion of its prompt.
+    pub greedy: Option<f64>,
+    /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one number a token.
+    pub shaping: Vec<f64>,
+    /// Value of the state before each token; empty where there is no critic.
+    pub values: Vec<f64>,
+}
+
+impl Sample {
+    /// Sum of its rewards; `None` if it is masked.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        let graded = || self.rewards.iter().flatten();
+        graded().next().map(|_| graded().sum())
+    }
+}
+
+/// What is known of a prompt beyond this batch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prompt {
+    /// Earlier visits, oldest first.
+    pub history: Vec<Visit>,
+    /// Rates of the channel its verdicts come through.
+    pub rates: Option<Rates>,
+}
+
+/// An advantage estimator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "estimator", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Advantage {
+    /// (r - group mean) / (deviation + epsilon), with the unbiased deviation (GRPO, arXiv 2402.03300, section 4.1.2).
+    Group {
+        /// What the deviation is of. Default: `group`.
+        #[serde(default)]
+        scale: Scale,
+        /// From 0 up. Default: 1e-6, as verl; TRL has 1e-4, OpenRLHF 1e-9.
+        #[serde(default = "epsilon")]
+        epsilon: f64,
+        /// Weights of the reward functions. Default: 1 each.
+        #[serde(default)]
+        weights: Vec<f64>,
+        /// When several rewards become one. Default: `sum_then_normalize`.
+        #[serde(default)]
+        combine: Combine,
+    },
+    /// An estimator of the service, by its name.
+    Named {
+        /// The name in requests to the service.
+        name: Estimator,
+    },
+    /// The coefficient that came with each grade, as it is.
+    Coefficient {},
+    /// The best of the group gets its lead over the second best, the others 0 (arXiv 2503.19595).
+    Best {
+        /// Whether it is divided by the group's deviation plus epsilon. Default: no.
+        #[serde(default)]
+        scale: bool,
+        /// From 0 up. Default: 1e-6.
+        #[serde(default = "epsilon")]
+        epsilon: f64,
+    },
+    /// A constant for each verdict; rows of a verdict without one are masked (arXiv 2506.01347).
+    Verdict {
+        /// For passes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        right: Option<f64>,
+        /// For others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wrong: Option<f64>,
+    },
+    /// r less the reward of the greedy completion (ReMax, arXiv 2310.10505, algorithm 2).
+    Greedy {},
+    /// Discounted sum of the rewards of tokens from each token on, whitened over the tokens of the batch (REINFORCE++, arXiv
+    /// 2501.03262).
+    Returns {
+        /// Discount a token, in \[0, 1\].
+        gamma: f64,
+    },
+    /// Generalised advantage estimate from values of a critic, whitened over the tokens of the batch (arXiv 1506.02438, equation 16).
+    Gae {
+        /// Discount a token, in \[0, 1\].
+        gamma: f64,
+        /// In \[0, 1\]: 0 is the error of one step, 1 the return less the value.
+        lambda: f64,
+    },
+    /// The z-score of the group times the sum over later tokens, itself included, of decay to the power of the distance: eligibility
+    /// traces summed for each token (after GRPO-lambda, arXiv 2510.00194).
+    Traces {
+        /// gamma times lambda, in \[0, 1\].
+        decay: f64,
+        /// As in `group`.
+        #[serde(default = "epsilon")]
+        epsilon: f64,
+    },
+}
+
+fn epsilon() -> f64 {
+    service::advantage::EPSILON
+}
+
+/// Advantages of a batch, in the order of its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advantages {
+    /// One number a row, or one a token of it.
+    pub values: Vec<Vec<f64>>,
+    /// Whether the row votes in the loss.
+    pub keep: Vec<bool>,
+    /// Rows without a reward.
+    pub masked: usize,
+    /// Groups that were dropped for want of a second reward.
+    pub dropped_groups: usize,
+}
+
+impl Advantages {
+    /// Advantages of tokens and the mask of the rows that vote, both `[rows, tokens]` of the mask's type. Values of tokens go to the
+    /// places of a row where `mask` is 1, in order.
+    ///
+    /// # Errors
+    /// The mask is of other rows, or a row has values for another number of tokens.
+    pub fn tensors(&self, mask: &Tensor) -> Result<(Tensor, Tensor), ObjectiveError> {
+        let rows = mask.to_dtype(DType::F64)?.to_vec2::<f64>()?;
+        if rows.len() != self.values.len() {
+            let (got, expected) = (vec![self.values.len()], vec![rows.len()]);
+            return Err(ObjectiveError::Shape { name: "advantages", got, expected });
+        }
+        let (mut advantages, mut votes) = (Vec::new(), Vec::new());
+        for (row, (places, values)) in rows.iter().zip(&self.values).enumerate() {
+            let keep = self.keep.get(row).copied().unwrap_or_default();
+            let live = places.iter().filter(|place| **place > 0.0).count();
+            if values.len() != 1 && values.len() != live {
+                return Err(ObjectiveError::Sample { row, what: "advantages are not one for each token of the mask" });
+            }
+            let mut next = values.iter().cycle();
+            for place in places {
+                let votes_here = keep && *place > 0.0;
+                let value = if *place > 0.0 { next.next().copied().unwrap_or_default() } else { 0.0 };
+                advantages.push(if votes_here { value } else { 0.0 });
+                votes.push(if votes_here { 1.0 } else { 0.0 });
+            }
+        }
+        let tensor = |numbers| Tensor::from_vec::<_, f64>(numbers, mask.shape(), mask.device())?.to_dtype(mask.dtype());
+        Ok((tensor(advantages)?, tensor(votes)?))
+    }
+}
+
+impl Advantage {
+    pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
+        let share = |name, value| within(name, value, 0.0..=1.0, "from 0 to 1");
+        let finite = |name, value| within(name, value, -MOST..=MOST, "a finite number");
+        match self {
+            Self::Group { epsilon, weights, .. } => {
+                within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")?;
+                weights.iter().try_for_each(|weight| finite("advantage.weights", *weight))
+            }
+            Self::Best { epsilon, .. } => within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up"),
+            Self::Verdict { right, wrong } => {
+                if right.is_none() && wrong.is_none() {
+                    return Err(ObjectiveError::Conflict("`verdict` needs `right`, `wrong` or both"));
+                }
+                right.iter().chain(wrong).try_for_each(|value| finite("advantage.verdict", *value))
+            }
+            Self::Returns { gamma } => share("advantage.gamma", *gamma),
+            Self::Gae { gamma, lambda } => {
+                share("advantage.gamma", *gamma)?;
+                share("advantage.lambda", *lambda)
+            }
+            Self::Traces { decay, epsilon } => {
+                within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")?;
+                share("advantage.decay", *decay)
+            }
+            Self::Named { .. } | Self::Coefficient {} | Self::Greedy {} => Ok(()),
+        }
+    }
+
+    /// Whether it compares the members of a group.
+    fn compares(&self) -> bool {
+        match self {
+            Self::Group { .. } | Self::Best { .. } | Self::Traces { .. } => true,
+            Self::Named { name } => {
+                !matches!(name, Estimator::Nsr | Estimator::WReinforce | Estimator::Backward | Estimator::Forward)
+            }
+            Self::Coefficient {} | Self::Verdict { .. } | Self::Greedy {} | Self::Returns { .. } | Self::Gae { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Advantages of a batch. `prompts` holds what is known of groups beyond it, by their number.
+    ///
+    /// # Errors
+    /// A reward is no finite number, or a row lacks what the estimator is made of.
+    pub fn of(&self, samples: &[Sample], prompts: &BTreeMap<usize, Prompt>) -> Result<Advantages, ObjectiveError> {
+        let graded = Graded::new(samples, self.compares())?;
+        let values = match self {
+            Self::Group { scale, epsilon, weights, combine } => {
+                of_rows(group::scores(&graded, *scale, *epsilon, weights, *combine)?)
+            }
+            Self::Named { name } => of_rows(named(&graded, *name, prompts)),
+            Self::Coefficient {} => of_rows(graded.each(|_, sample| Ok(sample.coefficient))?),
+            Self::Best { scale, epsilon } => of_rows(group::best(&graded, *scale, *epsilon)?),
+            Self::Verdict { right, wrong } => of_rows(graded.each(|row, sample| {
+                let what = "`verdict` needs to know whether it passed";
+                Ok(if sample.pass.ok_or(ObjectiveError::Sample { row, what })? { *right } else { *wrong })
+            })?),
+            Self::Greedy {} => of_rows(graded.each(|row, sample| {
+                let what = "`greedy` needs the reward of the greedy completion";
+                let baseline = sample.greedy.ok_or(ObjectiveError::Sample { row, what })?;
+                Ok(sample.reward().map(|reward| reward - baseline))
+            })?),
+            Self::Returns { gamma } => returns::whitened(returns::discounted(&graded, *gamma)?),
+            Self::Gae { gamma, lambda } => returns::whitened(returns::estimated(&graded, *gamma, *lambda)?),
+            Self::Traces { decay, epsilon } => {
+                let scores = group::scores(&graded, Scale::Group, *epsilon, &[], Combine::SumThenNormalize)?;
+                returns::traced(&graded, &scores, *decay)
+            }
+        };
+        let finite = |values: &Vec<f64>| values.iter().all(|value| value.is_finite());
+        let values: Vec<_> = values.into_iter().map(|values| values.filter(finite)).collect();
+        Ok(Advantages {
+            keep: values.iter().map(Option::is_some).collect(),
+            values: values.into_iter().map(|values| values.unwrap_or_else(|| vec![0.0])).collect(),
+            masked: samples.iter().filter(|sample| sample.reward().is_none()).count(),
+            dropped_groups: graded.dropped,
+        })
+    }
+}
+
+fn of_rows(values: Vec<Option<f64>>) -> Vec<Option<Vec<f64>>> {
+    values.into_iter().map(|value| value.map(|value| vec![value])).collect()
+}
+
+/// A batch by groups, without what does not vote.
+struct Graded<'a> {
+    samples: &'a [Sample],
+    /// Voting rows of every group.
+    groups: BTreeMap<usize, Vec<usize>>,
+    dropped: usize,
+}
+
+impl<'a> Graded<'a> {
+    fn new(samples: &'a [Sample], compares: bool) -> Result<Self, ObjectiveError> {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (row, sample) in samples.iter().enumerate() {
+            let rows = groups.entry(sample.group).or_default();
+            if let Some(reward) = sample.reward() {
+                if !reward.is_finite() {
+                    return Err(ObjectiveError::Sample { row, what: "its reward is no finite number" });
+                }
+                rows.push(row);
+            }
+        }
+        let before = groups.len();
+        if compares {
+            groups.retain(|_, rows| rows.len() >= 2);
+        }
+        Ok(Self { samples, dropped: before - groups.len(), groups })
+    }
+
+    /// `None` for every row.
+    fn nothing<T: Clone>(&self) -> Vec<Option<T>> {
+        vec![None; self.samples.len()]
+    }
+
+    /// Voting rows, by group and then in order.
+    fn rows(&self) -> impl Iterator<Item = (usize, &'a Sample)> {
+        let rows = self.groups.values().flatten();
+        rows.filter_map(|row| Some((*row, self.samples.get(*row)?)))
+    }
+
+    /// `formula` of every voting row.
+    fn each<T: Clone>(
+        &self,
+        formula: impl Fn(usize, &Sample) -> Result<Option<T>, ObjectiveError>,
+    ) -> Result<Vec<Option<T>>, ObjectiveError> {
+        let mut values = self.nothing();
+        for (row, sample) in self.rows() {
+            put(&mut values, row, formula(row, sample)?);
+        }
+        Ok(values)
+    }
+
+    /// The members of a group as the service sees them.
+    #[expect(clippy::cast_precision_loss, reason = "completions are far shorter than 2^53 tokens")]
+    fn members(&self, rows: &[usize]) -> Vec<Member<'static>> {
+        let samples = rows.iter().filter_map(|row| self.samples.get(*row));
+        let member = |sample: &Sample| Member {
+            reward: sample.reward().and_then(|reward| Reward::new(reward).ok()),
+            pass: sample.pass,
+            tokens: Some(sample.tokens as f64),
+            answer: None,
+        };
+        samples.map(member).collect()
+    }
+}
+
+fn put<T>(values: &mut [Option<T>], row: usize, value: Option<T>) {
+    if let Some(slot) = values.get_mut(row) {
+        *slot = value;
+    }
+}
+
+fn named(graded: &Graded<'_>, name: Estimator, prompts: &BTreeMap<usize, Prompt>) -> Vec<Option<f64>> {
+    let members: Vec<_> = graded.groups.values().map(|rows| graded.members(rows)).collect();
+    let group = |(id, members)| {
+        let prompt: Option<&Prompt> = prompts.get(id);
+        let history = prompt.map(|prompt| prompt.history.as_slice()).filter(|history| !history.is_empty());
+        Group { members, rates: prompt.and_then(|prompt| prompt.rates), history }
+    };
+    let known = graded.groups.keys().zip(members.iter().map(Vec::as_slice));
+    let groups: Vec<Group<'_>> = known.map(group).collect();
+    let mut values = graded.nothing();
+    for (rows, advantages) in graded.groups.values().zip(service::advantages(name, &groups)) {
+        for (row, advantage) in rows.iter().zip(advantages) {
+            put(&mut values, *row, advantage);
+        }
+    }
+    values
+}

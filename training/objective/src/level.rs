@@ -1,0 +1,35 @@
+//! Of what the importance ratio between two policies is taken.
+
+use candle_core::{Result, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Tokens;
+use crate::tensor::{MOST_NATS, row_sums, spread};
+
+/// Level of the importance ratio of the policy in training to the anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// p / p_old of each token (PPO, arXiv 1707.06347, section 3).
+    Token,
+    /// The geometric mean over the tokens of the completion, (p(y) / p_old(y))^(1 / length), one for all its tokens (GSPO, arXiv
+    /// 2507.18071, equation 7).
+    Sequence,
+    /// The value of [`Sequence`](Self::Sequence) with the gradient of each token's own log-probability (GSPO-token, equation 14).
+    /// Only with advantages that differ within a row is it another objective than `sequence`.
+    SequenceToken,
+}
+
+impl Level {
+    /// Log-ratio of every token within 20 nats, with its graph; `[rows, tokens]`.
+    pub(crate) fn log_ratio(self, logp: &Tensor, anchor: &Tensor, tokens: &Tokens<'_>) -> Result<Tensor> {
+        let delta = logp.sub(anchor)?;
+        let mean = || spread(&row_sums(&delta)?.div(&tokens.lengths)?, logp);
+        match self {
+            Self::Token => delta,
+            Self::Sequence => mean()?,
+            Self::SequenceToken => mean()?.detach().add(&logp.sub(&logp.detach())?)?,
+        }
+        .clamp(-MOST_NATS, MOST_NATS)
+    }
+}

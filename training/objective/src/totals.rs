@@ -1,0 +1,110 @@
+//! What a loss needs to know of the whole batch, so that pieces of it can be done one after the other.
+
+use std::collections::BTreeMap;
+
+use candle_core::DType;
+
+use crate::batch::{Batch, Tokens};
+use crate::demonstrations::Demonstrations;
+use crate::tensor::number;
+use crate::{Objective, ObjectiveError};
+
+/// Denominators, quantiles and normalisers of a whole batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Totals {
+    /// Tokens of the policy loss.
+    pub tokens: f64,
+    /// Rows with at least one of them.
+    pub rows: f64,
+    /// Tokens of imitated demonstrations.
+    pub imitated: f64,
+    /// Width of the batch in tokens.
+    pub width: f64,
+    /// Least entropy that the top-entropy mask keeps, in nats.
+    pub entropy_threshold: Option<f64>,
+    /// Mean importance weight, where weights are divided by it.
+    pub mean_weight: Option<f64>,
+    /// Rows of each group that have tokens.
+    pub(crate) groups: BTreeMap<usize, usize>,
+}
+
+impl Totals {
+    pub(crate) fn new(objective: &Objective, batch: &Batch) -> Result<Self, ObjectiveError> {
+        let all = Tokens::new(batch, DType::F64)?;
+        let tokens = policy_tokens(objective, &all)?;
+        let lengths: Vec<f64> = tokens.mask.sum(1)?.to_vec1()?;
+        let live = |length: &&f64| **length > 0.0;
+        let mut totals = Self {
+            tokens: lengths.iter().sum(),
+            rows: lengths.iter().filter(live).map(|_| 1.0).sum(),
+            imitated: number(&all.mask.sum_all()?.sub(&tokens.mask.sum_all()?)?)?,
+            width: width(&tokens),
+            entropy_threshold: None,
+            mean_weight: None,
+            groups: BTreeMap::new(),
+        };
+        for (group, _) in batch.groups.iter().zip(&lengths).filter(|(_, length)| live(length)) {
+            *totals.groups.entry(*group).or_default() += 1;
+        }
+        if let Some(share) = objective.masks.top_entropy {
+            let entropies = tokens.entropy()?.flatten_all()?.to_vec1::<f64>()?;
+            let mask = tokens.mask.flatten_all()?.to_vec1::<f64>()?;
+            let voting = entropies.into_iter().zip(mask).filter(|(_, mask)| *mask > 0.0).map(|(entropy, _)| entropy);
+            totals.entropy_threshold = Some(quantile(voting.collect(), 1.0 - share));
+        }
+        if objective.correction.normalize {
+            let weights = objective.correction.weights(&tokens)?;
+            let sum = number(&objective.correction.sum(&weights, &tokens)?)?;
+            totals.mean_weight = Some((sum / objective.correction.count(&totals).max(1.0)).max(1e-8));
+        }
+        Ok(totals)
+    }
+}
+
+/// The tokens that the policy loss is over: all but those of demonstrations that are imitated.
+pub(crate) fn policy_tokens<'a>(objective: &Objective, all: &Tokens<'a>) -> Result<Tokens<'a>, ObjectiveError> {
+    let keep = match objective.demonstrations {
+        Demonstrations::Imitated { .. } => {
+            let marked = all.row_values("demonstrations", all.batch().demonstrations.as_ref())?;
+            crate::tensor::spread(&marked, &all.mask)?.eq(0.0)?
+        }
+        _ => all.live.clone(),
+    };
+    all.only(&keep)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "batches are far narrower than 2^53 tokens")]
+fn width(tokens: &Tokens<'_>) -> f64 {
+    tokens.shape().1 as f64
+}
+
+/// Quantile with linear interpolation between order statistics (definition 7 of Hyndman and Fan 1996, doi
+/// 10.1080/00031305.1996.10473566); infinite of nothing, so that nothing is kept.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a position in a list, from 0 to its length"
+)]
+fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else { return f64::INFINITY };
+    let position = share.clamp(0.0, 1.0) * last as f64;
+    let at = |index: usize| values.get(index.min(last)).copied().unwrap_or(f64::INFINITY);
+    let below = position.floor() as usize;
+    at(below) + (position - position.floor()) * (at(below + 1) - at(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        // Of 1, 2, 4 at 0.75: position 1.5, halfway from 2 to 4.
+        assert!((quantile(vec![4.0, 1.0, 2.0], 0.75) - 3.0).abs() < 1e-12);
+        assert!((quantile(vec![4.0, 1.0, 2.0], 1.0) - 4.0).abs() < 1e-12);
+        assert!((quantile(vec![4.0], 0.3) - 4.0).abs() < 1e-12);
+        assert!(quantile(vec![], 0.5).is_infinite());
+    }
+}
