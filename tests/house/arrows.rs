@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-problems",
             "assay-objective",
             "assay-weights",
+            "assay-reward-model",
             "assay-node",
             "assay-api",
             "assay-client",

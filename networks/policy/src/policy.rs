@@ -214,7 +214,7 @@ impl Policy {
     /// # Errors
     /// Which file cannot be written.
     pub fn save(&self, directory: &Path) -> Result<(), PolicyError> {
-        Ok(save::model(directory, &self.json, &self.parameters.merged(self.lora.as_ref())?)?)
+        Ok(save::model(directory, &self.json, &self.tensors()?)?)
     }
 
     /// Writes the adapters alone, as PEFT lays them out; nothing where all weights learn.
@@ -226,6 +226,14 @@ impl Policy {
         save::tensors(&directory.join("adapter_model.safetensors"), &self.numbers())?;
         let config = format!("{:#}\n", lora.config());
         Ok(save::bytes(&directory.join("adapter_config.json"), config.as_bytes())?)
+    }
+
+    /// All numbers under the names that Hugging Face gives them, adapters multiplied into the weights.
+    ///
+    /// # Errors
+    /// The device has no room.
+    pub fn tensors(&self) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+        self.parameters.merged(self.lora.as_ref())
     }
 
     /// The numbers that learn, under their names, as views.

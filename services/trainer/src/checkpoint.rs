@@ -44,8 +44,13 @@ const REFERENCE: &str = "reference";
 /// Folder of the policy as others read it.
 pub const MODEL: &str = "model";
 /// Files of a tokenizer that go with the weights.
-const TOKENIZER: &[&str] =
-    &["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "generation_config.json"];
+const TOKENIZER: &[&str] = &[
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "generation_config.json",
+];
 
 /// The checkpoints of a run.
 pub struct Checkpoints {
@@ -63,9 +68,8 @@ impl Checkpoints {
     /// Steps there is a checkpoint of, in order.
     fn steps(&self) -> Vec<u64> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut steps: Vec<u64> = entries
-            .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("step-")?.parse().ok())
-            .collect();
+        let mut steps: Vec<u64> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("step-")?.parse().ok()).collect();
         steps.sort_unstable();
         steps
     }
@@ -125,10 +129,21 @@ impl Checkpoints {
 pub fn write_model(policy: &Policy, tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
     policy.save(place)?;
     policy.save_adapters(place)?;
+    copy_tokenizer(tokenizer, place)
+}
+
+/// Copies the files of a tokenizer.
+///
+/// # Errors
+/// Which file cannot be read or written.
+pub fn copy_tokenizer(tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
     for name in TOKENIZER {
         let from = tokenizer.join(name);
         if from.is_file() {
-            save::bytes(&place.join(name), &fs::read(&from).with_context(|| format!("cannot read `{}`", from.display()))?)?;
+            save::bytes(
+                &place.join(name),
+                &fs::read(&from).with_context(|| format!("cannot read `{}`", from.display()))?,
+            )?;
         }
     }
     Ok(())

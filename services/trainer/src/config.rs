@@ -333,7 +333,8 @@ mod tests {
 
     #[test]
     fn the_command_line_wins() {
-        let changes = ["seed=7", "objective.preset=dapo", "rollout.sampling.temperature = 0.5", "rewards.server=http://a:1"];
+        let changes =
+            ["seed=7", "objective.preset=dapo", "rollout.sampling.temperature = 0.5", "rewards.server=http://a:1"];
         let config = parse(LEAST, &changes).unwrap();
         assert_eq!((config.seed, config.rollout.sampling.temperature), (7, 0.5));
         assert_eq!(config.rewards.server, "http://a:1");

@@ -186,7 +186,8 @@ impl Experience {
 
     /// Numbers about the batch, by the names trainers use.
     fn values(&self) -> Values {
-        let rewards: Vec<f64> = self.groups.iter().flat_map(|(_, marks)| marks).filter_map(|mark| mark.reward).collect();
+        let rewards: Vec<f64> =
+            self.groups.iter().flat_map(|(_, marks)| marks).filter_map(|mark| mark.reward).collect();
         let lengths: Vec<f64> = self.rollouts().map(|rollout| count(rollout.tokens.len())).collect();
         let ended: Vec<f64> = self.rollouts().map(|rollout| f64::from(u8::from(rollout.ended))).collect();
         let kept = crate::data::keep(&self.scores());
@@ -201,9 +202,11 @@ impl Experience {
             .and_then(|middle| mean(&rewards.iter().map(|one| (one - middle).powi(2)).collect::<Vec<_>>()))
             .map(f64::sqrt);
         tell("reward_std", deviation);
-        tell("frac_reward_zero_std", mean(&self.groups.iter().map(|_| 1.0).collect::<Vec<_>>()).map(|_| {
-            count(kept.same) / count(self.groups.len())
-        }));
+        tell(
+            "frac_reward_zero_std",
+            mean(&self.groups.iter().map(|_| 1.0).collect::<Vec<_>>())
+                .map(|_| count(kept.same) / count(self.groups.len())),
+        );
         tell("completions/mean_length", mean(&lengths));
         tell("completions/max_length", lengths.iter().copied().reduce(f64::max));
         tell("completions/clipped_ratio", mean(&ended).map(|ended| 1.0 - ended));

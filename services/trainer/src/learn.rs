@@ -229,9 +229,8 @@ impl Learner<'_> {
         })?;
         let mut batch = Batch::new(table(&|at| vec![1.0; part[at].completion.len()])?, advantages);
         batch.behaviour = Some(table(&|at| part[at].behaviour.clone())?);
-        let record = |of: &Option<Vec<Vec<f32>>>| {
-            of.as_ref().map(|of| table(&|at| of[range.start + at].clone())).transpose()
-        };
+        let record =
+            |of: &Option<Vec<Vec<f32>>>| of.as_ref().map(|of| table(&|at| of[range.start + at].clone())).transpose();
         batch.old = record(&recorded.old)?;
         batch.entropy = record(&recorded.entropy)?;
         batch.reference = record(&recorded.reference)?;

@@ -9,6 +9,7 @@ mod call;
 mod judge;
 mod preflight;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_client::{Client, ClientError, Retry};
@@ -93,7 +94,7 @@ pub enum RewardsError {
 
 /// The service that grades, and how it is asked.
 pub struct Rewards {
-    way: Way,
+    way: Arc<Way>,
     settings: Settings,
     retry: Retry,
 }
@@ -121,7 +122,7 @@ impl Rewards {
     }
 
     fn over(way: Way, settings: Settings) -> Self {
-        Self { way, settings, retry: Retry { times: u32::MAX, ..Retry::default() } }
+        Self { way: Arc::new(way), settings, retry: Retry { times: u32::MAX, ..Retry::default() } }
     }
 
     /// Grades what was written at one step of a run. Results have the order of the submissions.
@@ -253,8 +254,18 @@ impl Rewards {
     }
 
     /// Stops an embedded service: what was graded is in its record then.
+    ///
+    /// Does nothing while others from [`Rewards::with`] are there.
     pub async fn stop(self) {
-        self.way.stop().await;
+        if let Some(way) = Arc::into_inner(self.way) {
+            way.stop().await;
+        }
+    }
+
+    /// The same service, asked otherwise.
+    #[must_use]
+    pub fn with(&self, settings: Settings) -> Self {
+        Self { way: Arc::clone(&self.way), settings, retry: self.retry }
     }
 
     /// Makes a call until it is answered or patience ends, with pauses that grow from 0.2 to 20 s.

@@ -136,12 +136,7 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn open(
-        run: &Run<'a>,
-        tokens: &'a Tokens,
-        checkpoints: Checkpoints,
-        from: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    fn open(run: &Run<'a>, tokens: &'a Tokens, checkpoints: Checkpoints, from: Option<&Path>) -> anyhow::Result<Self> {
         let config = run.config;
         let path = &config.policy.path;
         let options = PolicyOptions { lora: config.policy.lora.clone(), seed: config.seed };
@@ -169,18 +164,7 @@ impl<'a> Course<'a> {
             place: Place { groups: state.groups, open: state.open },
         };
         let State { step, waiting, visits, own_reference, .. } = state;
-        Ok(Self {
-            run: *run,
-            writer,
-            policy,
-            reference,
-            own_reference,
-            optimiser,
-            step,
-            waiting,
-            visits,
-            checkpoints,
-        })
+        Ok(Self { run: *run, writer, policy, reference, own_reference, optimiser, step, waiting, visits, checkpoints })
     }
 
     /// One step. `None` where the run is told to end; nothing has changed then.

@@ -46,7 +46,9 @@ pub fn warm_up(
         let gradients = policy
             .parameters()
             .iter()
-            .map(|(name, var)| Ok((name.clone(), gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?)))
+            .map(|(name, var)| {
+                Ok((name.clone(), gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?))
+            })
             .collect::<anyhow::Result<_>>()?;
         let rate = config.warmup.schedule.at(step, config.warmup.steps);
         let facts = optimiser.step(&gradients, rate)?;

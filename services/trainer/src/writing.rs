@@ -101,7 +101,12 @@ impl Writer<'_> {
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Vec<Group>>> {
         let rollout = &self.config.rollout;
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small count"
+        )]
         let started = (needed as f64 * rollout.ahead).ceil() as usize;
         let mut groups = std::mem::take(&mut self.place.open);
         let fresh = started.saturating_sub(groups.len());

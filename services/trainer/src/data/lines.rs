@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::{DataError, Item, Source};
 
 /// The prompts of a file, in its order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<Item>);
 
 #[derive(Deserialize)]
@@ -31,14 +31,17 @@ impl Lines {
     /// # Errors
     /// [`DataError`], with line and field.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let text =
-            fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
+        let text = fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
         let mut first_of: HashMap<String, usize> = HashMap::new();
         let mut items = Vec::new();
         for (at, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
             let line = at + 1;
-            let item = item(text)
-                .map_err(|(field, message)| DataError::Line { path: path.to_owned(), line, field, message })?;
+            let item = item(text).map_err(|(field, message)| DataError::Line {
+                path: path.to_owned(),
+                line,
+                field,
+                message,
+            })?;
             if let Some(first) = first_of.insert(item.key.clone(), line) {
                 return Err(DataError::Duplicate { path: path.to_owned(), line, first, key: item.key });
             }

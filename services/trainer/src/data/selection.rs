@@ -35,7 +35,7 @@ pub struct Pick {
 }
 
 /// The order of the prompts of a run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Selection {
     seed: u64,
     size: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Selection {
     suggest: Option<Suggest>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Suggest {
     settings: Map<String, Value>,
     index_of: BTreeMap<String, u64>,

@@ -284,10 +284,7 @@ mod tests {
             .collect();
         assert_eq!(
             scalars,
-            [
-                [(1, bytes("kl")), (2, Field::Float(0.25))],
-                [(1, bytes("reward")), (2, Field::Float(-1e9))],
-            ]
+            [[(1, bytes("kl")), (2, Field::Float(0.25))], [(1, bytes("reward")), (2, Field::Float(-1e9))],]
         );
     }
 

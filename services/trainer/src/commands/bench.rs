@@ -1,0 +1,135 @@
+//! `assay-trainer bench`: how quick this machine is, to be compared with others on the same weights.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use assay_core::{Clock, Random, SystemClock};
+use assay_policy::optimiser::{AdamW, AdamWSettings};
+use assay_policy::{Batch, Policy, PolicyOptions, Sampling, Text, Wanted, generate};
+use candle_core::{DType, Tensor};
+use serde_json::{Value, json};
+
+use super::score::{self, Ids};
+use super::{Ended, device, on_deep_stack};
+use crate::arguments::{Bench, BenchKind, BenchSizes};
+
+pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
+    let told = on_deep_stack(|| match &bench.what {
+        BenchKind::Step { sizes, batch, length } => step(sizes, *batch, *length),
+        BenchKind::Generate { sizes, prompts, prompt_length, samples, new_tokens } => {
+            write(sizes, [*prompts, *prompt_length, *samples, *new_tokens])
+        }
+        BenchKind::Gradients { model, input } => gradient_norms(model, input),
+    })?;
+    writeln!(std::io::stdout(), "{told}")?;
+    Ok(Ended::Done)
+}
+
+fn open(sizes: &BenchSizes) -> anyhow::Result<Policy> {
+    if sizes.threads > 0 {
+        rayon::ThreadPoolBuilder::new().num_threads(sizes.threads).build_global()?;
+    }
+    Ok(Policy::open(&sizes.model, &device(), DType::F32, &PolicyOptions::default())?)
+}
+
+/// Tokens that mean nothing, the same in every run.
+fn random_tokens(count: usize, vocabulary: usize, stream: u64) -> Vec<u32> {
+    let mut random = Random::stream(&[stream]);
+    (0..count).map(|_| u32::try_from(random.below(vocabulary)).unwrap_or_default()).collect()
+}
+
+/// The middle one of some times, in milliseconds.
+fn median(times: &mut [Duration]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+}
+
+/// Mean negative log-probability of every token but the first of each text.
+fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<Tensor> {
+    let texts: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
+    let batch = Batch::new(&texts, policy.vocabulary(), policy.device())?;
+    Ok(policy.score(&batch, 1.0)?.log_probs.mean_all()?.neg()?)
+}
+
+fn gradients(policy: &Policy, loss: &Tensor) -> anyhow::Result<BTreeMap<String, Tensor>> {
+    let mut all = loss.backward()?;
+    let one = |(name, var): (&String, &candle_core::Var)| {
+        Ok((name.clone(), all.remove(var).with_context(|| format!("`{name}` has no gradient"))?))
+    };
+    policy.parameters().iter().map(one).collect()
+}
+
+fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value> {
+    anyhow::ensure!(batch > 0 && length > 1, "a step has at least one text of two tokens");
+    let policy = open(sizes)?;
+    let tokens = random_tokens(batch * length, policy.vocabulary(), 1);
+    let texts: Vec<Ids> = tokens
+        .chunks_exact(length)
+        .map(|text| Ids { prompt: text[..1].to_vec(), completion: text[1..].to_vec() })
+        .collect();
+    let mut optimiser = AdamW::new(AdamWSettings::default(), policy.parameters())?;
+    let clock = SystemClock::new();
+    let mut times = [const { Vec::new() }; 4];
+    for round in 0..=sizes.rounds {
+        let started = clock.monotonic();
+        let loss = loss(&policy, &texts)?;
+        loss.to_scalar::<f32>()?;
+        let forward = clock.monotonic();
+        let gradients = gradients(&policy, &loss)?;
+        let backward = clock.monotonic();
+        optimiser.step(&gradients, 1e-4)?;
+        let done = clock.monotonic();
+        if round > 0 {
+            let parts = [forward - started, backward - forward, done - backward, done - started];
+            times.iter_mut().zip(parts).for_each(|(times, part)| times.push(part));
+        }
+    }
+    let [forward, backward, optimise, all] = times.each_mut().map(|times| median(times));
+    Ok(json!({
+        "parameters": policy.size(), "tokens": batch * length, "forward_ms": forward, "backward_ms": backward,
+        "optimiser_ms": optimise, "step_ms": all, "tokens_s": (batch * length) as f64 / all * 1e3,
+    }))
+}
+
+fn write(sizes: &BenchSizes, [prompts, prompt_length, samples, new_tokens]: [usize; 4]) -> anyhow::Result<Value> {
+    anyhow::ensure!(prompt_length > 0, "a prompt has at least one token");
+    let policy = open(sizes)?;
+    let tokens = random_tokens(prompts * prompt_length, policy.vocabulary(), 2);
+    let sampling = Sampling { max_tokens: new_tokens, ..Sampling::default() };
+    let mut wanted = Vec::with_capacity(prompts * samples);
+    for (at, prompt) in (0u64..).zip(tokens.chunks_exact(prompt_length)) {
+        let prompt: Arc<[u32]> = prompt.into();
+        let one = |sample| Wanted { prompt: Arc::clone(&prompt), written: Vec::new(), key: [0, at, sample] };
+        wanted.extend((0..samples as u64).map(one));
+    }
+    let clock = SystemClock::new();
+    let (mut times, mut count) = (Vec::new(), 0);
+    for round in 0..=sizes.rounds {
+        let started = clock.monotonic();
+        let written = generate(&policy, &wanted, &sampling, &[], &|_| false)?;
+        if round > 0 {
+            times.push(clock.monotonic() - started);
+        }
+        count = written.iter().map(|one| one.tokens.len()).sum();
+    }
+    let all = median(&mut times);
+    Ok(json!({ "parameters": policy.size(), "tokens": count, "ms": all, "tokens_s": count as f64 / all * 1e3 }))
+}
+
+fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::Result<Value> {
+    let texts = score::read(input)?;
+    let policy = Policy::open(model, &device(), DType::F32, &PolicyOptions::default())?;
+    let loss = loss(&policy, &texts)?;
+    let norm = |gradient: Tensor| -> anyhow::Result<f64> {
+        let squares: f64 = gradient.flatten_all()?.to_vec1::<f32>()?.iter().map(|one| f64::from(*one).powi(2)).sum();
+        Ok(squares.sqrt())
+    };
+    let norms = gradients(&policy, &loss)?
+        .into_iter()
+        .map(|(name, gradient)| Ok((name, norm(gradient)?)))
+        .collect::<anyhow::Result<BTreeMap<String, f64>>>()?;
+    Ok(json!({ "loss": loss.to_scalar::<f32>()?, "norms": norms }))
+}
