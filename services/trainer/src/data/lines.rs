@@ -31,14 +31,17 @@ impl Lines {
     /// # Errors
     /// [`DataError`], with line and field.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let text =
-            fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
+        let text = fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
         let mut first_of: HashMap<String, usize> = HashMap::new();
         let mut items = Vec::new();
         for (at, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
             let line = at + 1;
-            let item = item(text)
-                .map_err(|(field, message)| DataError::Line { path: path.to_owned(), line, field, message })?;
+            let item = item(text).map_err(|(field, message)| DataError::Line {
+                path: path.to_owned(),
+                line,
+                field,
+                message,
+            })?;
             if let Some(first) = first_of.insert(item.key.clone(), line) {
                 return Err(DataError::Duplicate { path: path.to_owned(), line, first, key: item.key });
             }
@@ -54,7 +57,7 @@ fn item(text: &str) -> Result<Item, (String, String)> {
     let Line { prompt, task, prompt_key, channel, solution } = serde_path_to_error::deserialize(&mut json)
         .map_err(|error| (json_pointer(error.path()), error.into_inner().to_string()))?;
     json.end().map_err(|error| (String::new(), error.to_string()))?;
-    Task::from_raw(&task).map_err(|error| (format!("/task{}", error.pointer), error.message.to_string()))?;
+    Task::from_raw(&task).map_err(|error| (format!("/task{}", error.pointer), error.message))?;
     for (field, value) in [("/prompt", Some(&prompt)), ("/prompt_key", prompt_key.as_ref())] {
         if value.is_some_and(|value| value.trim().is_empty()) {
             return Err((field.to_owned(), "it is empty".to_owned()));

@@ -190,11 +190,7 @@ pub(super) struct Collected {
 impl Collected {
     /// Of submissions that nobody looked at yet.
     pub(super) fn new(n: usize) -> Self {
-        Self {
-            results: vec![Judged::blank(Outcome::Failed); n],
-            channels: BTreeMap::new(),
-            statistics: HashMap::new(),
-        }
+        Self { results: vec![Judged::blank(Outcome::Failed); n], channels: BTreeMap::new(), statistics: HashMap::new() }
     }
 
     /// Takes the results of the items sent, in the order they were sent.
@@ -215,7 +211,8 @@ impl Collected {
         for group in &reply.groups {
             let Some(name) = group.group.as_deref() else { continue };
             let members = members.get(name).map_or(&[][..], Vec::as_slice);
-            let of_members = |name: &String| group.statistics.get(name)?.as_array().filter(|all| all.len() == members.len());
+            let of_members =
+                |name: &String| group.statistics.get(name)?.as_array().filter(|all| all.len() == members.len());
             if let Some(advantages) = statistics.iter().find_map(of_members) {
                 for (at, advantage) in members.iter().zip(advantages) {
                     self.results[*at].advantage = advantage.as_f64();

@@ -79,7 +79,10 @@ async fn both_ways_give_the_same_results() {
     assert_eq!(advantages, [Some(1.0), Some(-0.5), Some(-1.0), Some(-0.5), None, Some(1.0)]);
     assert_eq!(here.results[0].coefficient, Some(0.5));
     let masked = &here.results[4];
-    assert_eq!((masked.outcome, masked.reward, masked.pass, masked.coefficient), (Outcome::Ungradable, None, None, None));
+    assert_eq!(
+        (masked.outcome, masked.reward, masked.pass, masked.coefficient),
+        (Outcome::Ungradable, None, None, None)
+    );
     let counts: Vec<_> = here.groups.iter().map(|group| (group.group.as_str(), group.n, group.graded)).collect();
     assert_eq!(counts, [("a", 2, 2), ("b", 3, 3), ("c", 1, 0)]);
     assert_eq!(here.groups[1].statistics["p_hat"]["passes"], 1);
@@ -121,7 +124,10 @@ async fn a_task_that_is_refused_is_set_aside() {
     assert_eq!(judgement.results[0].score, Some(1.0));
     // What is wrong with the request itself is no item's fault.
     let refused = rewards.grade("run", 0, Some("none"), &[], &submissions).await.unwrap_err();
-    assert!(matches!(&refused, RewardsError::Refused(problem) if problem.code == ErrorCode::UnknownPolicy), "{refused}");
+    assert!(
+        matches!(&refused, RewardsError::Refused(problem) if problem.code == ErrorCode::UnknownPolicy),
+        "{refused}"
+    );
     rewards.stop().await;
 }
 
@@ -206,7 +212,8 @@ async fn suggestions_need_a_record() {
         with.suggest(&request).await.unwrap().into_iter().map(|prompt| (prompt.prompt_key, prompt.visits)).collect();
     visits.sort();
     assert_eq!(visits, [("other".to_owned(), 0), ("sum".to_owned(), 1)]);
-    let wrong = SuggestRequest { settings: serde_json::Map::from_iter([("strategy".to_owned(), "luck".into())]), ..request };
+    let wrong =
+        SuggestRequest { settings: serde_json::Map::from_iter([("strategy".to_owned(), "luck".into())]), ..request };
     assert!(matches!(with.suggest(&wrong).await, Err(RewardsError::Refused(_))));
     with.stop().await;
 }

@@ -238,7 +238,7 @@ mod tests {
             let crc = !content.iter().fold(!0u32, |crc, byte| {
                 (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg()))
             });
-            ((crc >> 15) | (crc << 17)).wrapping_add(0xA282_EAD8)
+            crc.rotate_left(17).wrapping_add(0xA282_EAD8)
         }
         let mut records = Vec::new();
         while !bytes.is_empty() {
@@ -284,10 +284,7 @@ mod tests {
             .collect();
         assert_eq!(
             scalars,
-            [
-                [(1, bytes("kl")), (2, Field::Float(0.25))],
-                [(1, bytes("reward")), (2, Field::Float(-1e9))],
-            ]
+            [[(1, bytes("kl")), (2, Field::Float(0.25))], [(1, bytes("reward")), (2, Field::Float(-1e9))],]
         );
     }
 

@@ -39,8 +39,7 @@ impl Metrics {
     pub fn open(path: &Path, resumed: Option<u64>) -> Result<Self, TelemetryError> {
         let failed = || TelemetryError::file(path);
         // Appending writes at the end, wherever that is after cutting.
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed())?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed())?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed())?;
         let kept = match resumed {

@@ -296,7 +296,8 @@ mod tests {
 
     #[test]
     fn a_long_legend_takes_several_lines() {
-        let series = |at: usize| Series { label: format!("series of number {at}"), runs: vec![vec![(0, 0.0), (1, 1.0)]] };
+        let series =
+            |at: usize| Series { label: format!("series of number {at}"), runs: vec![vec![(0, 0.0), (1, 1.0)]] };
         let (places, lines) = legend(&(0..9).map(series).collect::<Vec<_>>());
         assert!(lines > 1.0 && places.iter().all(|(x, _)| *x < RIGHT - 100.0));
     }
