@@ -221,7 +221,8 @@ mod tests {
                 1 => Field::Double(f64::from_le_bytes(take(&mut bytes))),
                 5 => Field::Float(f32::from_le_bytes(take(&mut bytes))),
                 2 => {
-                    let (content, rest) = bytes.split_at(usize::try_from(varint(&mut bytes)).unwrap());
+                    let length = usize::try_from(varint(&mut bytes)).unwrap();
+                    let (content, rest) = bytes.split_at(length);
                     bytes = rest;
                     Field::Bytes(content.to_vec())
                 }
