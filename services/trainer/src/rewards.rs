@@ -118,7 +118,7 @@ impl Rewards {
     pub async fn embedded(config: Config, settings: Settings) -> Result<Self, RewardsError> {
         let node = Node::start(config).await?;
         node.load_models().await?;
-        Ok(Self::over(Way::Embedded(Embedded::new(node)?), settings))
+        Ok(Self::over(Way::Embedded(Box::new(Embedded::new(node)?)), settings))
     }
 
     fn over(way: Way, settings: Settings) -> Self {

@@ -57,7 +57,7 @@ fn item(text: &str) -> Result<Item, (String, String)> {
     let Line { prompt, task, prompt_key, channel, solution } = serde_path_to_error::deserialize(&mut json)
         .map_err(|error| (json_pointer(error.path()), error.into_inner().to_string()))?;
     json.end().map_err(|error| (String::new(), error.to_string()))?;
-    Task::from_raw(&task).map_err(|error| (format!("/task{}", error.pointer), error.message.to_string()))?;
+    Task::from_raw(&task).map_err(|error| (format!("/task{}", error.pointer), error.message))?;
     for (field, value) in [("/prompt", Some(&prompt)), ("/prompt_key", prompt_key.as_ref())] {
         if value.is_some_and(|value| value.trim().is_empty()) {
             return Err((field.to_owned(), "it is empty".to_owned()));

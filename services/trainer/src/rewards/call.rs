@@ -67,7 +67,7 @@ pub(super) enum Way {
     /// Behind a socket.
     Served(Client),
     /// In this process.
-    Embedded(Embedded),
+    Embedded(Box<Embedded>),
 }
 
 impl Way {

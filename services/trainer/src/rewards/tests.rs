@@ -218,6 +218,33 @@ async fn suggestions_need_a_record() {
     with.stop().await;
 }
 
+#[tokio::test]
+async fn a_selection_asks_the_service_once_it_knows_something() {
+    use crate::data::{Lines, Selection, Strategy};
+
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}", folder.path().join("assay.db").display());
+    let prompts = folder.path().join("prompts.jsonl");
+    let line = |key: &str| format!("{{\"prompt\":\"1+1=\",\"task\":{TASK},\"prompt_key\":\"{key}\"}}\n");
+    std::fs::write(&prompts, line("sum") + &line("other")).unwrap();
+    let lines = Lines::read(&prompts).unwrap();
+    let rewards = Rewards::embedded(config(&database), Settings::default()).await.unwrap();
+    let mut selection = Selection::new(&lines, Strategy::Suggest(serde_json::Map::new()), 1, 0).unwrap();
+
+    let first = selection.next(&rewards, "run", 0, 2).await.unwrap();
+    assert_eq!((first.iter().all(|pick| pick.rollouts.is_none()), selection.position()), (true, 2));
+    let task = raw(TASK);
+    rewards
+        .grade("run", 0, None, &[], &[submission("a", 0, "2", &task), submission("a", 1, "3", &task)])
+        .await
+        .unwrap();
+    let mut second = selection.next(&rewards, "run", 1, 2).await.unwrap();
+    second.sort_by_key(|pick| pick.index);
+    assert_eq!(second.iter().map(|pick| (pick.index, pick.rollouts)).collect::<Vec<_>>(), [(0, Some(8)), (1, Some(8))]);
+    assert_eq!(selection.position(), 2, "nothing was taken uniformly");
+    rewards.stop().await;
+}
+
 /// Answers one request on a connection.
 async fn answer(mut stream: TcpStream, status: &str, body: &str) {
     let mut request = Vec::new();

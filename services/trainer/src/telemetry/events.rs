@@ -221,7 +221,8 @@ mod tests {
                 1 => Field::Double(f64::from_le_bytes(take(&mut bytes))),
                 5 => Field::Float(f32::from_le_bytes(take(&mut bytes))),
                 2 => {
-                    let (content, rest) = bytes.split_at(usize::try_from(varint(&mut bytes)).unwrap());
+                    let length = usize::try_from(varint(&mut bytes)).unwrap();
+                    let (content, rest) = bytes.split_at(length);
                     bytes = rest;
                     Field::Bytes(content.to_vec())
                 }
@@ -238,7 +239,7 @@ mod tests {
             let crc = !content.iter().fold(!0u32, |crc, byte| {
                 (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg()))
             });
-            ((crc >> 15) | (crc << 17)).wrapping_add(0xA282_EAD8)
+            crc.rotate_left(17).wrapping_add(0xA282_EAD8)
         }
         let mut records = Vec::new();
         while !bytes.is_empty() {
