@@ -1,5 +1,5 @@
 //! What follows from how much a stale batch is still worth (VCPO, arXiv 2602.17616). The worth itself is
-//! [`effective`](assay_correction::group::effective).
+//! [`effective`].
 
 use assay_correction::group::effective;
 

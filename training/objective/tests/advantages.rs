@@ -128,7 +128,7 @@ fn advantages_are_estimated_from_values() {
     let sample = Sample { rewards: vec![Some(1.0)], tokens: 2, values: vec![0.2, 0.4], ..Sample::default() };
     // Last: 1 - 0.4 = 0.6. First: 0.5 * 0.4 - 0.2 + 0.5 * 0.5 * 0.6 = 0.15. Whitened: two numbers are -+ 1 / sqrt(2).
     let got = of(r#"{"estimator": "gae", "gamma": 0.5, "lambda": 0.5}"#, &[sample]).unwrap();
-    close(&got.values, &[&[-0.707_107, 0.707_107]]);
+    close(&got.values, &[&[-0.5f64.sqrt(), 0.5f64.sqrt()]]);
     let missing = of(r#"{"estimator": "gae", "gamma": 0.5, "lambda": 0.5}"#, &samples()).unwrap_err();
     assert_eq!(missing, "row 0: `gae` needs one of `values` for each token");
 }
