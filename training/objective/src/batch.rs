@@ -131,8 +131,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn new(batch: &'a Batch, dtype: DType) -> Result<Self, ObjectiveError> {
         let dtype = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let &[rows, width] = batch.mask.dims() else {
-            let got = batch.mask.dims().to_vec();
-            return Err(ObjectiveError::Shape { name: "mask", got, expected: vec![0, 0] });
+            return Err(ObjectiveError::Conflict("`mask` is not of the shape `[rows, tokens]`"));
         };
         let live = batch.mask.ne(0.0)?.contiguous()?;
         let mask = live.to_dtype(dtype)?;

@@ -11,8 +11,7 @@ use crate::error::{MOST, ObjectiveError, within};
 pub enum Imitation {
     /// 1: plain cross-entropy.
     Plain,
-    /// p (1 - p) without its gradient: least for what the policy knows and for what it finds absurd (CHORD, arXiv 2508.11408,
-    /// equation 6).
+    /// p (1 - p) without its gradient: least for what the policy knows and for what it finds absurd (CHORD, arXiv 2508.11408).
     #[default]
     Uncertain,
 }
@@ -24,7 +23,7 @@ pub enum Demonstrations {
     /// They are rollouts like others; the batch need not mark any.
     #[default]
     AsRollouts,
-    /// Their surrogate is p / (p + gamma), without a ratio and a clip (LUFFY, arXiv 2504.14945, section 3.3).
+    /// Their surrogate is p / (p + gamma), without a ratio and a clip (LUFFY, arXiv 2504.14945).
     Shaped {
         /// From 0 up: how strongly tokens of low probability are emphasised; 0.1 in the paper. `None` takes p itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,9 @@
 //! What follows from how much a stale batch is still worth (VCPO, arXiv 2602.17616). The worth itself is
-//! [`effective`](assay_correction::group::effective).
+//! [`effective`].
 
 use assay_correction::group::effective;
 
-/// Factor on the learning rate: the root of the effective share of the batch over the share of a run on policy, at most 1 (section
-/// 4.1). `ratios` are the importance ratios of whole completions, `None` for masked ones; `base` is in (0, 1\].
+/// Factor on the learning rate: the root of the effective share of the batch over the share of a run on policy, at most 1. `ratios` are the importance ratios of whole completions, `None` for masked ones; `base` is in (0, 1\].
 ///
 /// 1 where the ratios have no worth that could be computed, as without any.
 #[must_use]
@@ -24,7 +23,7 @@ pub struct Weighed {
     pub gradient_norm: f64,
 }
 
-/// The baseline of least variance off policy, sum of w^2 g^2 R over sum of w^2 g^2 (section 4.2); `None` where the weights vanish or
+/// The baseline of least variance off policy, sum of w^2 g^2 R over sum of w^2 g^2; `None` where the weights vanish or
 /// leave the range of numbers.
 #[must_use]
 pub fn optimal_baseline(group: &[Weighed]) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! Losses of trainers as points of the one objective.
 
-use assay_objective::{Batch, Current, Objective, Policy};
+use assay_objective::{Batch, Current, Objective};
 use candle_core::{Device, Tensor, Var};
 use serde_json::{Value, json};
 
@@ -264,7 +264,6 @@ impl Setup {
 
 /// Compares value, gradient and the metrics both have.
 pub(crate) fn check(setup: &Setup, case: &Value, inputs: &Inputs) -> Checked {
-    debug_assert!(matches!(setup.objective.anchor, Policy::Old | Policy::Behaviour));
     let got = gradient(setup, inputs)?;
     let expected = rows(&case["grad_logp"]);
     let everywhere = tensor(expected.clone())?.ones_like()?.to_vec2()?;

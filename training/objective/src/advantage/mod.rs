@@ -5,59 +5,23 @@
 //! fewer than two rewards is dropped. The rows of both get the advantage 0 and are to be masked out of the loss.
 
 mod group;
+mod output;
 mod returns;
+mod sample;
 
 use std::collections::BTreeMap;
 
-use assay_core::{Reward, Visit};
-use assay_correction::{Estimator, Group, Member, Rates, group as service};
-use candle_core::{DType, Tensor};
+use assay_core::Reward;
+use assay_correction::{Estimator, Group, Member, group as service};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectiveError;
 use crate::error::{MOST, within};
 
 pub use group::{Combine, Scale};
+pub use output::Advantages;
 pub use returns::token_rewards;
-
-/// What is known of one completion.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sample {
-    /// Its group: equal numbers are completions of one prompt.
-    pub group: usize,
-    /// Its rewards, one for each reward function; `None` where that function had none. All `None`, or empty: it is masked.
-    pub rewards: Vec<Option<f64>>,
-    /// Whether it passed; `None` where nobody said.
-    pub pass: Option<bool>,
-    /// Its length: tokens in the mask of the batch.
-    pub tokens: usize,
-    /// Its coefficient by the service, to be used as the advantage.
-    pub coefficient: Option<f64>,
-    /// Reward of the greedy completion of its prompt.
-    pub greedy: Option<f64>,
-    /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one number a token.
-    pub shaping: Vec<f64>,
-    /// Value of the state before each token; empty where there is no critic.
-    pub values: Vec<f64>,
-}
-
-impl Sample {
-    /// Sum of its rewards; `None` if it is masked.
-    #[must_use]
-    pub fn reward(&self) -> Option<f64> {
-        let graded = || self.rewards.iter().flatten();
-        graded().next().map(|_| graded().sum())
-    }
-}
-
-/// What is known of a prompt beyond this batch.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Prompt {
-    /// Earlier visits, oldest first.
-    pub history: Vec<Visit>,
-    /// Rates of the channel its verdicts come through.
-    pub rates: Option<Rates>,
-}
+pub use sample::{Prompt, Sample};
 
 /// An advantage estimator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,7 +67,7 @@ pub enum Advantage {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wrong: Option<f64>,
     },
-    /// r less the reward of the greedy completion (ReMax, arXiv 2310.10505, algorithm 2).
+    /// r less the reward of the greedy completion (ReMax, arXiv 2310.10505).
     Greedy {},
     /// Discounted sum of the rewards of tokens from each token on, whitened over the tokens of the batch (REINFORCE++, arXiv
     /// 2501.03262).
@@ -131,51 +95,6 @@ pub enum Advantage {
 
 fn epsilon() -> f64 {
     service::advantage::EPSILON
-}
-
-/// Advantages of a batch, in the order of its rows.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Advantages {
-    /// One number a row, or one a token of it.
-    pub values: Vec<Vec<f64>>,
-    /// Whether the row votes in the loss.
-    pub keep: Vec<bool>,
-    /// Rows without a reward.
-    pub masked: usize,
-    /// Groups that were dropped for want of a second reward.
-    pub dropped_groups: usize,
-}
-
-impl Advantages {
-    /// Advantages of tokens and the mask of the rows that vote, both `[rows, tokens]` of the mask's type. Values of tokens go to the
-    /// places of a row where `mask` is 1, in order.
-    ///
-    /// # Errors
-    /// The mask is of other rows, or a row has values for another number of tokens.
-    pub fn tensors(&self, mask: &Tensor) -> Result<(Tensor, Tensor), ObjectiveError> {
-        let rows = mask.to_dtype(DType::F64)?.to_vec2::<f64>()?;
-        if rows.len() != self.values.len() {
-            let (got, expected) = (vec![self.values.len()], vec![rows.len()]);
-            return Err(ObjectiveError::Shape { name: "advantages", got, expected });
-        }
-        let (mut advantages, mut votes) = (Vec::new(), Vec::new());
-        for (row, (places, values)) in rows.iter().zip(&self.values).enumerate() {
-            let keep = self.keep.get(row).copied().unwrap_or_default();
-            let live = places.iter().filter(|place| **place > 0.0).count();
-            if values.len() != 1 && values.len() != live {
-                return Err(ObjectiveError::Sample { row, what: "advantages are not one for each token of the mask" });
-            }
-            let mut next = values.iter().cycle();
-            for place in places {
-                let votes_here = keep && *place > 0.0;
-                let value = if *place > 0.0 { next.next().copied().unwrap_or_default() } else { 0.0 };
-                advantages.push(if votes_here { value } else { 0.0 });
-                votes.push(if votes_here { 1.0 } else { 0.0 });
-            }
-        }
-        let tensor = |numbers| Tensor::from_vec::<_, f64>(numbers, mask.shape(), mask.device())?.to_dtype(mask.dtype());
-        Ok((tensor(advantages)?, tensor(votes)?))
-    }
 }
 
 impl Advantage {

@@ -3,13 +3,16 @@
 //! Below, r is the importance ratio at the objective's level, l the token's log-probability, A its advantage, and sg(x) is x without
 //! its gradient.
 
+mod rules;
+
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Tokens;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::pacs::Standing;
-use crate::tensor::{MOST_NATS, both, bounded_exp, constant, either, or_else, row_sums, spread};
+use crate::tensor::{both, constant, or_else};
+use rules::{clipped, dynamic_bounds, geometric, sequence_gamma, trust_region};
 
 /// Divergence of a token's probability between the policy in training and the anchor, from the two probabilities alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +61,12 @@ pub enum Surrogate {
         /// From 0 up.
         #[serde(default = "fifth")]
         high: f64,
-        /// Greatest r for A < 0 (dual clip, arXiv 1912.09729, equation 5; "delta" in two-sided clipping, arXiv 2505.07291), above
+        /// Greatest r for A < 0 (dual clip, arXiv 1912.09729; "delta" in two-sided clipping, arXiv 2505.07291), above
         /// 1 + `high`. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dual: Option<f64>,
     },
-    /// The value of `ppo`, with the gradient of bound * r / sg(r) beyond the bounds (GPPO, arXiv 2508.07629, equation 5). At `dual`
+    /// The value of `ppo`, with the gradient of bound * r / sg(r) beyond the bounds (GPPO, arXiv 2508.07629). At `dual`
     /// there is none.
     Gppo {
         /// In \[0, 1\].
@@ -85,8 +88,7 @@ pub enum Surrogate {
         high: f64,
     },
     /// `ppo` with bounds for each token that are wider where the anchor gave it a low probability p: r up to
-    /// (1 + sqrt(1 + 4 high / p)) / 2 and at most `cap`, down to (1 + sqrt(max(0, 1 - 4 low / p))) / 2 (DCPO, arXiv 2509.02333,
-    /// equation 9).
+    /// (1 + sqrt(1 + 4 high / p)) / 2 and at most `cap`, down to (1 + sqrt(max(0, 1 - 4 low / p))) / 2 (DCPO, arXiv 2509.02333).
     Dcpo {
         /// From 0 up; 0.16 in the paper.
         low: f64,
@@ -95,7 +97,7 @@ pub enum Surrogate {
         /// Greatest ratio for either sign of A, above 1; 10 in the paper.
         cap: f64,
     },
-    /// 4 / t sigmoid(t (r - 1)), with t = `positive` for A > 0 and `negative` for others (SAPO, arXiv 2511.20347, equation 6).
+    /// 4 / t sigmoid(t (r - 1)), with t = `positive` for A > 0 and `negative` for others (SAPO, arXiv 2511.20347).
     Sapo {
         /// Above 0; 1 in the paper.
         positive: f64,
@@ -135,15 +137,14 @@ pub enum Surrogate {
         temperature: f64,
     },
     /// e to the mean over the completion of log r of tokens, each held at most `high` for A > 0 and at least -`low` for A < 0 (GMPO,
-    /// arXiv 2507.20673, equation 4). For advantages of rows.
+    /// arXiv 2507.20673). For advantages of rows.
     Gmpo {
         /// In nats, from 0 up.
         low: f64,
         /// In nats, from 0 up.
         high: f64,
     },
-    /// No surrogate of tokens: the score is predicted by the sum of log r over the completion (PACS, arXiv 2509.02522, equation
-    /// 6). The loss is the mean over completions of the binary cross-entropy of sigmoid(standing in the group of beta sum log r).
+    /// No surrogate of tokens: the score is predicted by the sum of log r over the completion (PACS, arXiv 2509.02522). The loss is the mean over completions of the binary cross-entropy of sigmoid(standing in the group of beta sum log r).
     Pacs {
         /// Above 0; 1 in the paper.
         beta: f64,
@@ -271,95 +272,4 @@ impl Surrogate {
             Self::Pacs { .. } => Ok(None),
         }
     }
-}
-
-/// PPO's rule with bounds of tokens; `alive` keeps the gradient beyond them.
-fn clipped(view: &View<'_>, low: &Tensor, high: &Tensor, dual: Option<f64>, alive: bool) -> candle_core::Result<Term> {
-    let &View { tokens, ratio, .. } = view;
-    let value = ratio.detach();
-    let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
-    let above = both(&value.gt(high)?, &up)?;
-    let below = both(&value.lt(low)?, &down)?;
-    let bound = high.minimum(&low.maximum(&value)?)?;
-    let bound = if alive { bound.mul(&ratio.div(&value)?)? } else { bound };
-    let mut surrogate = either(&above, &below)?.where_cond(&bound, ratio)?;
-    let mut cut = tokens.live.zeros_like()?;
-    if let Some(dual) = dual {
-        cut = both(&value.gt(dual)?, &down)?;
-        surrogate = cut.where_cond(&constant(ratio, dual)?, &surrogate)?;
-    }
-    Ok(Term { surrogate, low: below, high: above, dual: cut })
-}
-
-/// Bounds of DCPO from the anchor's log-probabilities: least and greatest ratio of each token.
-pub(crate) fn dynamic_bounds(anchor: &Tensor, low: f64, high: f64, cap: f64) -> candle_core::Result<(Tensor, Tensor)> {
-    // 1 / p of at most e^20 keeps the root in range.
-    let rarity = bounded_exp(&anchor.neg()?)?;
-    let root = |inside: Tensor| inside.maximum(0.0)?.sqrt()?.affine(0.5, 0.5);
-    let least = root(rarity.affine(-4.0 * low, 1.0)?)?;
-    let most = root(rarity.affine(4.0 * high, 1.0)?)?.minimum(cap)?;
-    Ok((least, most))
-}
-
-fn trust_region(
-    view: &View<'_>,
-    divergence: Divergence,
-    side: Side,
-    [low, high]: [f64; 2],
-    cap: Option<f64>,
-    through: Through,
-) -> candle_core::Result<Term> {
-    let &View { tokens, logp, anchor, ratio } = view;
-    let (p, p_anchor) = (logp.detach().exp()?, anchor.exp()?);
-    let moved = p.sub(&p_anchor)?;
-    let distance = match divergence {
-        Divergence::Tv => moved.abs()?,
-        Divergence::Kl => {
-            let rest = |p: &Tensor| p.affine(-1.0, 1.0 + 1e-8);
-            let others = rest(&p_anchor)?.div(&rest(&p)?)?.log()?;
-            p_anchor.mul(&anchor.sub(&logp.detach())?)?.add(&p_anchor.affine(-1.0, 1.0)?.mul(&others)?)?
-        }
-    };
-    let above = both(&moved.gt(0.0)?, &distance.gt(high)?)?;
-    let below = both(&moved.lt(0.0)?, &distance.gt(low)?)?;
-    let up = tokens.advantages.gt(0.0)?;
-    let (above, below) = match side {
-        Side::Pushed => (both(&above, &up)?, both(&below, &up.eq(0u8)?)?),
-        Side::Both => (above, below),
-        Side::Low => (above.zeros_like()?, below),
-    };
-    let value = ratio.detach();
-    let (held, dual) = match cap {
-        Some(cap) => (value.minimum(cap)?, value.gt(cap)?),
-        None => (value, tokens.live.zeros_like()?),
-    };
-    let inside = match through {
-        Through::LogProbability => held.mul(logp)?,
-        Through::Ratio => held.mul(&ratio.div(&ratio.detach())?)?,
-    };
-    let surrogate = either(&above, &below)?.where_cond(&inside.zeros_like()?, &inside)?;
-    Ok(Term { surrogate, low: below, high: above, dual })
-}
-
-/// VESPO's weight: the density of a gamma distribution over its value at 1, of the product of ratios.
-fn sequence_gamma(view: &View<'_>, positive: [f64; 2], negative: [f64; 2]) -> candle_core::Result<Tensor> {
-    let &View { tokens, logp, anchor, .. } = view;
-    // Below 1e-8 a product counts as 1e-8.
-    let least = 1e-8f64.ln();
-    let delta = logp.detach().sub(anchor)?.clamp(-MOST_NATS, MOST_NATS)?;
-    let log_w = spread(&row_sums(&delta)?.clamp(least, MOST_NATS)?, logp)?;
-    let gamma = |[k, lambda]: [f64; 2]| log_w.affine(k, lambda)?.sub(&log_w.exp()?.affine(lambda, 0.0)?)?.exp();
-    tokens.advantages.ge(0.0)?.where_cond(&gamma(positive)?, &gamma(negative)?)
-}
-
-fn geometric(view: &View<'_>, low: f64, high: f64) -> candle_core::Result<Term> {
-    let &View { tokens, logp, anchor, .. } = view;
-    let delta = logp.sub(anchor)?;
-    let value = delta.detach();
-    let above = both(&value.gt(high)?, &tokens.advantages.gt(0.0)?)?;
-    let below = both(&value.lt(-low)?, &tokens.advantages.lt(0.0)?)?;
-    let held = above.where_cond(&constant(&delta, high)?, &below.where_cond(&constant(&delta, -low)?, &delta)?)?;
-    let mean = row_sums(&held)?.div(&tokens.lengths)?;
-    let surrogate = spread(&bounded_exp(&mean)?, logp)?;
-    Ok(Term { surrogate, low: below, high: above, dual: tokens.live.zeros_like()? })
 }
