@@ -9,9 +9,9 @@ every token behind the first, and the norm of every parameter's gradient, where 
 all those tokens. `transformers` computes in float64, one sequence at a time, so nothing of it is padded. Fails where a number is
 further off than its part allows, or where one side has a parameter that the other lacks.
 
-`assay-trainer score --model DIR --input FILE --json` reads a line `{"tokens": [..]}` a sequence and answers one with `logprobs`, a
-number less than it has tokens. `assay-trainer bench gradients --model DIR --input FILE --json` answers one object: the `loss` and
-`gradients`, norms by the names of the tensors in the file; a tied head is the embedding's.
+`assay-trainer score --model DIR --input FILE` reads a line `{"prompt": [..], "completion": [..]}` a sequence and answers one with
+`log_probs`, a number for each token of the completion. `assay-trainer bench gradients --model DIR --input FILE` answers one object: the
+`loss` and `norms` of its gradients by the names of the tensors in the file; a tied head is the embedding's.
 """
 import argparse
 import json
@@ -97,7 +97,7 @@ def theirs(model, inputs):
 
 def asked(binary, *words):
     """What a command of the trainer says, a value for each line."""
-    done = subprocess.run([binary, *words, "--json"], capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run([binary, *words], capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))} ended with {done.returncode}: {done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -120,15 +120,15 @@ def compared(binary, folder, family, more):
     inputs = sequences()
     logprobs, loss, norms = theirs(written(folder, family, more), inputs)
     tokens = pathlib.Path(folder) / "tokens.jsonl"
-    tokens.write_text("".join(json.dumps({"tokens": ids.tolist()}) + "\n" for ids in inputs), encoding="utf-8")
+    tokens.write_text("".join(json.dumps({"prompt": ids[:1].tolist(), "completion": ids[1:].tolist()}) + "\n" for ids in inputs), encoding="utf-8")
     scored = asked(binary, "score", "--model", folder, "--input", tokens)
     if len(scored) != len(inputs):
         sys.exit(f"{len(inputs)} sequences were scored with {len(scored)} lines")
-    far = max(furthest(ours["logprobs"], expected) for ours, expected in zip(scored, logprobs))
+    far = max(furthest(ours["log_probs"], expected) for ours, expected in zip(scored, logprobs))
     (told,) = asked(binary, "bench", "gradients", "--model", folder, "--input", tokens)
-    if different := set(told["gradients"]) ^ set(norms):
+    if different := set(told["norms"]) ^ set(norms):
         sys.exit(f"only one side has gradients of {', '.join(sorted(different))}")
-    distances = {name: off(told["gradients"][name], norm) for name, norm in norms.items()} | {"loss": off(told["loss"], loss)}
+    distances = {name: off(told["norms"][name], norm) for name, norm in norms.items()} | {"loss": off(told["loss"], loss)}
     worst = max(distances, key=distances.get)
     return far, distances[worst], worst
 

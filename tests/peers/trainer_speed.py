@@ -11,9 +11,8 @@ A step is forward, backward and AdamW on random tokens, where the loss is the me
 token of each sequence; gradients are not clipped. Writing draws from the whole distribution at temperature 1 and stops nowhere, so
 both sides write as many tokens.
 
-`assay-trainer bench step --model DIR --batch N --length N --steps N --threads N --json` answers `milliseconds`, the median of so many
-steps, after one that is not timed; `assay-trainer bench generate --model DIR --prompts N --prompt-length N --new-tokens N --samples N
---threads N --json` answers `tokens` written and `seconds`, after a first round that is not timed. Loading is in neither.
+`assay-trainer bench step` answers `step_ms`, the median of so many steps, after one that is not timed; `assay-trainer bench generate`
+answers `tokens` written and `ms`, after a first round that is not timed. Loading is in neither.
 """
 import argparse
 import itertools
@@ -85,20 +84,20 @@ def writing(model, _):
 def asked(binary, *words, **flags):
     """What a command of the trainer says."""
     flags = itertools.chain.from_iterable((f"--{key}", str(value)) for key, value in flags.items())
-    done = subprocess.run([binary, *words, *flags, "--json"], capture_output=True, text=True)
+    done = subprocess.run([binary, *words, *flags], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
 
 
 def our_step(binary, directory, threads, steps):
-    return asked(binary, "bench", "step", model=directory, **STEP, steps=steps, threads=threads)["milliseconds"]
+    return asked(binary, "bench", "step", model=directory, **STEP, rounds=steps, threads=threads)["step_ms"]
 
 
 def our_writing(binary, directory, threads, _):
-    told = asked(binary, "bench", "generate", model=directory, **WRITING, threads=threads)
+    told = asked(binary, "bench", "generate", model=directory, **WRITING, rounds=1, threads=threads)
     assert told["tokens"] == WRITING["prompts"] * WRITING["samples"] * WRITING["new-tokens"], told
-    return told["tokens"] / told["seconds"]
+    return 1e3 * told["tokens"] / told["ms"]
 
 
 PARTS = {"step": (our_step, step, "ms", min), "generate": (our_writing, writing, "tokens/s", max)}

@@ -128,6 +128,8 @@ pub struct Rewards {
     pub statistic: Option<String>,
     /// Seconds a service that is away is waited for. Default: 300.
     pub patience_s: u64,
+    /// Each completion is sent with its number, as `meta.sample`: equal completions are then graded one by one. Default: no.
+    pub numbered: bool,
     /// Results are permuted over the batch before anyone reads them: a control, never for learning. Default: no.
     pub shuffled: bool,
 }
@@ -135,7 +137,7 @@ pub struct Rewards {
 impl Default for Rewards {
     fn default() -> Self {
         let server = "http://127.0.0.1:8080".to_owned();
-        Self { server, policy: None, statistic: None, patience_s: 300, shuffled: false }
+        Self { server, policy: None, statistic: None, patience_s: 300, numbered: false, shuffled: false }
     }
 }
 

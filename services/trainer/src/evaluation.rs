@@ -49,7 +49,7 @@ pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Value
     let seed = config.seed ^ EXAMINE;
     write(policy, tokens, *source, &sampling, seed, (&mut groups, count), &AtomicBool::new(false))?;
     let run = format!("{}/held-out", config.run);
-    let grading = Grading { run: &run, step, policy: None, statistic: None };
+    let grading = Grading { run: &run, step, policy: None, statistic: None, numbered: false };
     let experience = runtime.block_on(grade(rewards, grading, *source, tokens, groups))?;
     let scores: Vec<Vec<f64>> =
         experience.groups.iter().map(|(_, marks)| marks.iter().filter_map(|mark| mark.score).collect()).collect();

@@ -51,6 +51,8 @@ pub struct Grading<'a> {
     pub policy: Option<&'a str>,
     /// One of its statistics of groups.
     pub statistic: Option<&'a str>,
+    /// As [`Rewards::numbered`](crate::config::Rewards::numbered).
+    pub numbered: bool,
 }
 
 /// Lets the service grade groups.
@@ -83,6 +85,7 @@ pub async fn grade(
                 task: &item.task,
                 tokens: rollout.tokens.len(),
                 truncated: !rollout.ended,
+                sample: grading.numbered.then(|| submissions.len() as u64),
             });
         }
     }

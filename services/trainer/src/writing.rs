@@ -70,6 +70,7 @@ impl Writer<'_> {
                 step,
                 policy: self.config.rewards.policy.as_deref(),
                 statistic: self.config.rewards.statistic.as_deref(),
+                numbered: self.config.rewards.numbered,
             };
             let more = self.runtime.block_on(grade(self.rewards, grading, self.source, self.tokens, groups))?;
             for (code, items) in more.faults {

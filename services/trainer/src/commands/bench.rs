@@ -70,7 +70,8 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
         .chunks_exact(length)
         .map(|text| Ids { prompt: text[..1].to_vec(), completion: text[1..].to_vec() })
         .collect();
-    let mut optimiser = AdamW::new(AdamWSettings::default(), policy.parameters())?;
+    let settings = AdamWSettings { max_grad_norm: 0.0, ..AdamWSettings::default() };
+    let mut optimiser = AdamW::new(settings, policy.parameters())?;
     let clock = SystemClock::new();
     let mut times = [const { Vec::new() }; 4];
     for round in 0..=sizes.rounds {

@@ -31,6 +31,8 @@ pub struct Submission<'a> {
     pub tokens: usize,
     /// Whether the completion was cut at the length limit.
     pub truncated: bool,
+    /// Its number, sent as `meta.sample` where equal completions are to be graded one by one.
+    pub sample: Option<u64>,
 }
 
 impl Submission<'_> {
@@ -45,7 +47,12 @@ impl Submission<'_> {
             completion: Completion::Text(self.completion.into()),
             task: self.task.to_owned(),
             checks: BTreeMap::new(),
-            meta: Meta { tokens: Some(self.tokens as u64), truncated: self.truncated, ..Meta::default() },
+            meta: Meta {
+                tokens: Some(self.tokens as u64),
+                truncated: self.truncated,
+                rest: self.sample.iter().map(|sample| ("sample".to_owned(), (*sample).into())).collect(),
+                ..Meta::default()
+            },
         }
     }
 }

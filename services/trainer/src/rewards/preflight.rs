@@ -96,5 +96,6 @@ fn submission(sample: &Sample) -> Submission<'_> {
         task: &sample.task,
         tokens: 0,
         truncated: false,
+        sample: None,
     }
 }

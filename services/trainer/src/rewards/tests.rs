@@ -33,6 +33,7 @@ fn submission<'a>(group: &str, at: usize, completion: &'a str, task: &'a RawValu
         task,
         tokens: 3,
         truncated: false,
+        sample: None,
     }
 }
 
