@@ -85,7 +85,7 @@ pub async fn grade(
                 task: &item.task,
                 tokens: rollout.tokens.len(),
                 truncated: !rollout.ended,
-                sample: grading.numbered.then(|| submissions.len() as u64),
+                sample: grading.numbered.then_some(submissions.len() as u64),
             });
         }
     }

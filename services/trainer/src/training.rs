@@ -112,7 +112,8 @@ impl Run<'_> {
     fn setup(&self) -> String {
         let Config { seed, policy, data, rollout, rewards, objective, optimiser, schedule, training, .. } = self.config;
         let pieces = (training.epochs, training.minibatches, training.micro_tokens, training.effective_share);
-        let decides = (&rewards.policy, &rewards.statistic, rewards.numbered, rewards.shuffled, training.reset_reference_every);
+        let decides =
+            (&rewards.policy, &rewards.statistic, rewards.numbered, rewards.shuffled, training.reset_reference_every);
         let (lora, data) = (&policy.lora, (&data.problems, data.limit, data.seed, &data.suggest));
         let text = format!(
             "{seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} {schedule:?} {pieces:?}"

@@ -62,7 +62,6 @@ pub fn warm_up(
 }
 
 /// Prompts with their solutions and the token that ends them.
-#[expect(clippy::type_complexity, reason = "a list of two texts")]
 fn texts(tokens: &Tokens, source: &dyn Source) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
     let size = source.size().context("solutions are learned of a source that has an end")?;
     let end = tokens.ends().first().copied().context("the tokenizer has no token that ends a text")?;
