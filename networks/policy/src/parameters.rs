@@ -86,10 +86,11 @@ impl Parameters {
 
     /// The weights as a policy without adapters has them: factors multiplied and added.
     pub(crate) fn merged(&self, lora: Option<&LoraSettings>) -> Result<BTreeMap<String, Tensor>, PolicyError> {
-        let Some(lora) = lora else {
-            return Ok(self.trained.iter().map(|(name, var)| (name.clone(), var.as_detached_tensor())).collect());
-        };
         let mut merged = self.frozen.clone();
+        let Some(lora) = lora else {
+            merged.extend(self.trained.iter().map(|(name, var)| (name.clone(), var.as_detached_tensor())));
+            return Ok(merged);
+        };
         for (name, weight) in &mut merged {
             let [a, b] = names(name.strip_suffix(".weight").unwrap_or(name));
             if let (Some(a), Some(b)) = (self.trained.get(&a), self.trained.get(&b)) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_objective::Objective;
+use assay_objective::{Advantage, Objective};
 use assay_policy::optimiser::{AdamWSettings, Schedule};
 use assay_policy::{LoraSettings, Sampling};
 use assay_problems::Mixture;
@@ -288,6 +288,19 @@ impl Config {
         }
         if self.objective.needs().teacher || self.objective.needs().demonstrations {
             return Err("`objective` needs a teacher or demonstrations, which this loop does not have".to_owned());
+        }
+        match self.objective.advantage {
+            Advantage::Greedy {} => {
+                return Err(
+                    "`objective.advantage` asks for greedy completions, which this loop does not write".to_owned()
+                );
+            }
+            Advantage::Gae { .. } => {
+                return Err(
+                    "`objective.advantage` asks for the values of a critic, which this loop does not have".to_owned()
+                );
+            }
+            _ => {}
         }
         self.rollout.sampling.check().map_err(|error| text(&error))?;
         self.optimiser.check().map_err(|error| text(&error))?;

@@ -57,6 +57,18 @@ impl TelemetryError {
     }
 }
 
+/// Removes the numbers of a run that never took a step.
+///
+/// # Errors
+/// [`TelemetryError::File`].
+pub fn forget(folder: &Path) -> Result<(), TelemetryError> {
+    let path = folder.join(METRICS);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(TelemetryError::file(&path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes the numbers of a run, a step at a time, to everything that shows them.
 pub struct Telemetry {
     metrics: Metrics,

@@ -23,7 +23,7 @@ use crate::evaluation::{Examination, examine};
 use crate::experience::Experience;
 use crate::learn::{Learner, Pieces};
 use crate::rewards::Rewards;
-use crate::telemetry::{Progress, Telemetry, Values};
+use crate::telemetry::{self, Progress, Telemetry, Values};
 use crate::text::Tokens;
 use crate::writing::{Place, Writer};
 
@@ -72,7 +72,12 @@ impl Run<'_> {
         let checkpoints = Checkpoints::new(self.folder, self.config.training.keep);
         let newest = checkpoints.newest().filter(|_| resume);
         let mut course = Course::open(self, &tokens, checkpoints, newest.as_deref())?;
-        let mut telemetry = Telemetry::open(self.folder, newest.map(|_| course.step), self.clock)?;
+        if resume && course.step == 0 {
+            // Broken off before its first step: what was told of it is told again.
+            telemetry::forget(self.folder)?;
+        }
+        let resumed = (course.step > 0).then_some(course.step);
+        let mut telemetry = Telemetry::open(self.folder, resumed, self.clock)?;
         let steps = self.config.training.steps;
         let mut progress = Progress::new(steps, course.step);
         if course.step == 0 {
@@ -210,7 +215,6 @@ impl<'a> Course<'a> {
     /// between them could not go on as if it had not.
     fn learn_beside(&mut self, batch: &Experience, snapshot: &Policy) -> anyhow::Result<Values> {
         let (of, version) = (self.step + self.run.config.rollout.staleness, self.step);
-        let needed = of < self.run.config.training.steps;
         let (lesson, policy) = (self.lesson(batch)?, &self.policy);
         let (writer, optimiser) = (&mut self.writer, &mut self.optimiser);
         let learner = learner(self.run.config, policy, self.reference.as_ref());
@@ -218,14 +222,14 @@ impl<'a> Course<'a> {
         let fresh = batch.groups.iter().all(|(group, _)| group.version == version);
         let (written, learned) = std::thread::scope(|scope| {
             let never = AtomicBool::new(false);
-            let writing = scope.spawn(move || needed.then(|| writer.batch(snapshot, of, version, &never)).transpose());
+            // Also behind the last step: the run may be made longer later, and is then the run that was long from the start.
+            let writing = scope.spawn(move || writer.batch(snapshot, of, version, &never));
             let learned = learner.step(optimiser, &lesson.rows, rate, pieces(self.run.config), fresh);
             (writing.join(), learned)
         });
         let learned = learned?;
-        if let Some(written) = written.map_err(|_| anyhow!("the thread that writes panicked"))?? {
-            self.waiting.push_back(written.context("writing beside learning is not stopped")?);
-        }
+        let written = written.map_err(|_| anyhow!("the thread that writes panicked"))??;
+        self.waiting.push_back(written.context("writing beside learning is not stopped")?);
         self.visit(lesson.visits);
         Ok(told(lesson.values, &learned, rate))
     }
