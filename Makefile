@@ -5,11 +5,12 @@ export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
 
 CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
+TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
 ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres test test-peers models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
+.PHONY: help serve build cuda images postgres test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -21,6 +22,10 @@ serve: build ## serve on 127.0.0.1:8080, ready to grade; ARGS go to `assay serve
 build: ## build the binary and say where it is
 	$(CARGO) build --locked --package assay --bin assay
 	@echo "$(BINARY)"
+
+trainer: ## build the trainer and say where it is
+	$(CARGO) build --locked --package assay-trainer --bin assay-trainer
+	@echo "$(TRAINER)"
 
 cuda: ## build the binary with CUDA and say where it is; the machine needs neither CUDA nor a GPU
 	python3 deploy/cuda/cargo.py build --locked --package assay --bin assay --features cuda
@@ -50,8 +55,20 @@ scripts:
 unit:
 	$(CARGO) test --locked --workspace
 
-test-peers: build ## compare scores of reward models with `transformers`, installed outside the clone unless ARGS have `--python PYTHON`
+test-peers: build trainer ## compare reward models and policies with `transformers` and torch, installed outside the clone unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
+	python3 tests/peers/start.py tests/peers/trainer_parity.py "$(TRAINER)" $(ARGS)
+	python3 tests/peers/start.py tests/peers/trainer_speed.py "$(TRAINER)" $(ARGS)
+
+learning: build trainer ## train a policy on the service's rewards with three seeds, and on shuffled ones; ARGS as in `--svg FILE`
+	python3 tests/load/learning.py "$(BINARY)" "$(TRAINER)" $(ARGS)
+
+noisy-learning: trainer ## train under a noisy verifier: as it is, corrected, with appeals, and without noise; ARGS as in `--svg FILE`
+	$(CARGO) build --locked --package assay-tests --bin assay-noisy
+	python3 tests/load/noisy_learning.py "$(CARGO_TARGET_DIR)/debug/assay-noisy" "$(TRAINER)" $(ARGS)
+
+vectors: ## compare losses and advantages with what trainers' own code gives; ARGS is a file of fixed tensors with values and gradients
+	$(CARGO) run --locked --package assay-objective --example vectors -- $(ARGS)
 
 load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_objective::{Advantage, Objective};
+use assay_objective::{Advantage, Aggregation, Objective};
 use assay_policy::optimiser::{AdamWSettings, Schedule};
 use assay_policy::{LoraSettings, Sampling};
 use assay_problems::Mixture;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
 /// A run.
@@ -103,7 +103,7 @@ pub struct Rollout {
     /// written that far ahead, beside learning. Default: 0, each by the policy that learns from it.
     pub staleness: u64,
     /// Groups without a spread are replaced by others, in so many rounds (DAPO's dynamic sampling, arXiv 2503.14476). Default: 0, they
-    /// are left out.
+    /// stay, with advantages of 0.
     pub replace: usize,
     /// Prompts started for each one needed; what is not finished when there are enough is gone on with in the next step (APRIL, arXiv
     /// 2509.18521). Default: 1.
@@ -208,12 +208,23 @@ pub struct Warmup {
     /// Solutions a batch. Default: 256.
     pub batch: usize,
     /// Learning rates. Default: 1e-3 throughout.
+    #[serde(deserialize_with = "warmup_schedule")]
     pub schedule: Schedule,
 }
 
+/// A schedule whose rate is that of warm-ups where none is said.
+fn warmup_schedule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schedule, D::Error> {
+    let mut table = Map::deserialize(deserializer)?;
+    table.entry("learning_rate").or_insert(WARMUP_RATE.into());
+    Schedule::deserialize(Value::Object(table)).map_err(de::Error::custom)
+}
+
+/// Learning rate of a warm-up, unless it says another.
+const WARMUP_RATE: f64 = 1e-3;
+
 impl Default for Warmup {
     fn default() -> Self {
-        Self { steps: 150, batch: 256, schedule: Schedule { learning_rate: 1e-3, ..Schedule::default() } }
+        Self { steps: 150, batch: 256, schedule: Schedule { learning_rate: WARMUP_RATE, ..Schedule::default() } }
     }
 }
 
@@ -250,6 +261,16 @@ impl Config {
         place(&mut config.policy.path);
         config.data.path.iter_mut().for_each(place);
         config.evaluation.path.iter_mut().for_each(place);
+        // Dr. GRPO divides by a length that does not depend on the batch: the longest there can be.
+        if let Aggregation::SeqMeanTokenSumNorm { length: length @ None } = &mut config.objective.aggregation {
+            #[expect(clippy::cast_precision_loss, reason = "completions are short")]
+            let most = config.rollout.sampling.max_tokens as f64;
+            *length = Some(most);
+        }
+        // What is suggested is worth as many completions as any other prompt, unless it says otherwise.
+        if let Some(suggest) = &mut config.data.suggest {
+            suggest.entry("rollouts").or_insert(config.rollout.samples.into());
+        }
         config.check()?;
         Ok(config)
     }
@@ -286,10 +307,21 @@ impl Config {
         if self.training.effective_share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
             return Err("`training.effective_share` is above 0 and at most 1".to_owned());
         }
+        if self.rewards.statistic.is_some() && !matches!(self.objective.advantage, Advantage::Coefficient {}) {
+            return Err("`rewards.statistic` is used by `objective.advantage = { estimator = \"coefficient\" }` only"
+                .to_owned());
+        }
         if self.objective.needs().teacher || self.objective.needs().demonstrations {
             return Err("`objective` needs a teacher or demonstrations, which this loop does not have".to_owned());
         }
         match self.objective.advantage {
+            Advantage::Named { name } if NEED_RATES.contains(&name.name()) => {
+                return Err(format!(
+                    "`objective.advantage` names `{}`, which needs the rates of the service's channels: ask the service for it by \
+                     `rewards.statistic = \"{0}\"` with `objective.advantage = {{ estimator = \"coefficient\" }}`",
+                    name.name()
+                ));
+            }
             Advantage::Greedy {} => {
                 return Err(
                     "`objective.advantage` asks for greedy completions, which this loop does not write".to_owned()
@@ -308,6 +340,9 @@ impl Config {
         self.warmup.schedule.check().map_err(|error| text(&error))
     }
 }
+
+/// Estimators of the service that look at the rates of channels, which only it knows.
+const NEED_RATES: &[&str] = &["zfix", "gain", "backward", "forward"];
 
 /// Sets `a.b = value`, making tables on the way; a value that is no TOML is a text.
 fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
@@ -357,6 +392,20 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_from_other_settings_is_filled_in() {
+        let changes = [
+            "objective.preset=dr_grpo",
+            "rollout.sampling.max_tokens=9",
+            "warmup.schedule.decay=cosine",
+            "data.suggest={}",
+        ];
+        let config = parse(LEAST, &changes).unwrap();
+        assert_eq!(config.objective.aggregation, Aggregation::SeqMeanTokenSumNorm { length: Some(9.0) });
+        assert_eq!(config.warmup.schedule.learning_rate, WARMUP_RATE);
+        assert_eq!(config.data.suggest.unwrap()["rollouts"], 16);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (change, word) in [
             ("rollout.promts=3", "promts"),
@@ -366,6 +415,8 @@ mod tests {
             ("data.problems=[]", "data"),
             ("rollout.sampling.top_p=2", "top_p"),
             ("seed", "section.key=value"),
+            ("objective.advantage={ estimator = \"named\", name = \"gain\" }", "rewards.statistic"),
+            ("rewards.statistic=gain", "coefficient"),
             ("run.x=1", "no section"),
             ("optimiser.eps=0", "eps"),
         ] {

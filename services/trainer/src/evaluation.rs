@@ -39,6 +39,7 @@ pub struct Examination<'a> {
 /// A prompt that cannot be read, no room on the device, the service is away or refuses.
 pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Values> {
     let Examination { policy, tokens, source, rewards, runtime, config } = examination;
+    anyhow::ensure!(source.size() != Some(0), "there are no prompts to examine on; `evaluation.path` names some");
     let samples = config.evaluation.samples;
     let prompts = source.size().unwrap_or(u64::MAX).min(config.evaluation.prompts as u64);
     let group = |index| Group::new(Pick { index, rollouts: None }, samples, index, step);
@@ -61,8 +62,9 @@ pub fn examine(examination: &Examination<'_>, step: u64) -> anyhow::Result<Value
     }
     values.insert("held_out/ungraded".to_owned(), (count * samples) as f64 - graded);
     if samples > 1 {
-        let right = scores.iter().filter(|scores| scores.iter().any(|score| *score >= 1.0)).count();
-        values.insert(format!("held_out/pass@{samples}"), right as f64 / count.max(1) as f64);
+        let graded: Vec<_> = scores.iter().filter(|scores| !scores.is_empty()).collect();
+        let right = graded.iter().filter(|scores| scores.iter().any(|score| *score >= 1.0)).count();
+        values.insert(format!("held_out/pass@{samples}"), right as f64 / graded.len().max(1) as f64);
     }
     Ok(values)
 }

@@ -38,6 +38,8 @@ pub struct Experience {
     pub faults: BTreeMap<String, u64>,
     /// Groups that were written and left out because their scores did not differ.
     pub replaced: u64,
+    /// What the service knows of the noise of its channels, by the name of the number: `channels/math/default/rho1`.
+    pub rates: BTreeMap<String, f64>,
 }
 
 /// How completions are submitted.
@@ -111,7 +113,19 @@ fn collect(groups: Vec<Group>, judgement: &Judgement, named: bool) -> Experience
         let marks = results.by_ref().take(group.rollouts.len()).map(mark).collect();
         (group, marks)
     };
-    Experience { groups: groups.into_iter().map(marked).collect(), faults, replaced: 0 }
+    let groups = groups.into_iter().map(marked).collect();
+    Experience { groups, faults, replaced: 0, rates: rates(judgement) }
+}
+
+/// Rates of error of the channels, where the service knows them.
+fn rates(judgement: &Judgement) -> BTreeMap<String, f64> {
+    let mut rates = BTreeMap::new();
+    for (name, channel) in &judgement.channels {
+        for (rate, value) in [("rho0", channel.rho0), ("rho1", channel.rho1), ("j", channel.j)] {
+            rates.extend(value.map(|value| (format!("channels/{name}/{rate}"), value)));
+        }
+    }
+    rates
 }
 
 /// What a batch teaches, and what is told of it.
@@ -126,9 +140,9 @@ pub struct Lesson {
 }
 
 impl Experience {
-    /// Scores of the completions of each group.
+    /// Rewards of the completions of each group.
     #[must_use]
-    pub fn scores(&self) -> Vec<Vec<Option<f64>>> {
+    pub fn rewards(&self) -> Vec<Vec<Option<f64>>> {
         self.groups.iter().map(|(_, marks)| marks.iter().map(|mark| mark.reward).collect()).collect()
     }
 
@@ -178,8 +192,10 @@ impl Experience {
                 });
             }
         }
+        if rows.is_empty() {
+            tracing::warn!("no completion of the batch has an advantage: nothing is learned from it");
+        }
         let mut values = self.values();
-        values.insert("groups/dropped".to_owned(), count(advantages.dropped_groups));
         values.insert("completions/masked".to_owned(), count(advantages.masked));
         let scale = rows.iter().flat_map(|row| &row.advantages).map(|one| one.abs()).fold(0.0, f64::max);
         values.insert("advantages/abs_max".to_owned(), scale);
@@ -193,7 +209,7 @@ impl Experience {
             self.groups.iter().flat_map(|(_, marks)| marks).filter_map(|mark| mark.reward).collect();
         let lengths: Vec<f64> = self.rollouts().map(|rollout| count(rollout.tokens.len())).collect();
         let ended: Vec<f64> = self.rollouts().map(|rollout| f64::from(u8::from(rollout.ended))).collect();
-        let kept = crate::data::keep(&self.scores());
+        let kept = crate::data::keep(&self.rewards());
         let mut values = Values::new();
         let mut tell = |name: &str, value: Option<f64>| {
             if let Some(value) = value {
@@ -214,7 +230,11 @@ impl Experience {
         tell("completions/max_length", lengths.iter().copied().reduce(f64::max));
         tell("completions/clipped_ratio", mean(&ended).map(|ended| 1.0 - ended));
         tell("num_tokens", Some(lengths.iter().sum()));
+        tell("groups/dropped", Some(count(kept.too_few)));
         tell("groups/replaced", Some(self.replaced as f64));
+        for (name, rate) in &self.rates {
+            tell(name, Some(*rate));
+        }
         for (code, items) in &self.faults {
             tell(&format!("faults/{code}"), Some(*items as f64));
         }

@@ -116,15 +116,7 @@ impl Learner<'_> {
         for piece in self.cut(rows, range.clone(), pieces.micro_tokens) {
             let batch = whole.rows(piece.start - range.start, piece.len())?;
             let loss = self.loss(&rows[piece], batch, &totals, &mut metrics)?;
-            let mut gradients = loss.backward()?;
-            for (name, var) in self.policy.parameters() {
-                let gradient = gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?;
-                let sum = match sums.remove(name) {
-                    Some(sum) => (sum + gradient)?,
-                    None => gradient,
-                };
-                sums.insert(name.clone(), sum.detach());
-            }
+            add_gradients(self.policy, &loss, &mut sums)?;
         }
         Ok((sums, metrics))
     }
@@ -263,6 +255,23 @@ impl Learner<'_> {
         }
         pieces
     }
+}
+
+/// Adds the gradients of a loss to sums by the names of the parameters.
+///
+/// # Errors
+/// The loss does not depend on a parameter.
+pub fn add_gradients(policy: &Policy, loss: &Tensor, sums: &mut BTreeMap<String, Tensor>) -> anyhow::Result<()> {
+    let mut gradients = loss.backward()?;
+    for (name, var) in policy.parameters() {
+        let gradient = gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?;
+        let sum = match sums.remove(name) {
+            Some(sum) => (sum + gradient)?,
+            None => gradient,
+        };
+        sums.insert(name.clone(), sum.detach());
+    }
+    Ok(())
 }
 
 /// So many parts of about as many rows, none of them empty, cut between groups.

@@ -93,7 +93,9 @@ impl Telemetry {
     /// # Errors
     /// [`TelemetryError::File`].
     pub fn write(&mut self, step: u64, values: &Values, clock: &dyn Clock) -> Result<(), TelemetryError> {
-        self.metrics.write(step, values)?;
+        // Times differ from run to run: they are shown, and are no part of what a run is.
+        let lasting = values.iter().filter(|(name, _)| !name.starts_with("time/"));
+        self.metrics.write(step, &lasting.map(|(name, value)| (name.clone(), *value)).collect())?;
         self.events.write(step, values, clock)
     }
 }

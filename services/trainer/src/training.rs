@@ -85,7 +85,7 @@ impl Run<'_> {
             telemetry.write(0, &values, self.clock)?;
         }
         while course.step < steps {
-            let values = match course.advance() {
+            let mut values = match course.advance() {
                 Ok(Some(values)) => values,
                 Ok(None) => {
                     progress.finish();
@@ -99,7 +99,14 @@ impl Run<'_> {
                     return Err(error);
                 }
             };
+            let examined = if course.is_examined() { course.examined() } else { Ok(Values::new()) };
+            let (more, failed) = examined.map_or_else(|error| (Values::new(), Some(error)), |more| (more, None));
+            values.extend(more);
             telemetry.write(course.step, &values, self.clock)?;
+            if let Some(error) = failed {
+                course.save().context(format!("after: {error}"))?;
+                return Err(error);
+            }
             let told = ["reward", "held_out/accuracy", "entropy"]
                 .map(|name| values.get(name).map_or(String::new(), |value| format!("{name} {value:.3} ")));
             progress.step(course.step, told.concat().trim_end(), self.clock);
@@ -115,13 +122,14 @@ impl Run<'_> {
 
     /// What of the configuration decides what is learned, as a hash: a checkpoint goes on under the same.
     fn setup(&self) -> String {
-        let Config { seed, policy, data, rollout, rewards, objective, optimiser, schedule, training, .. } = self.config;
+        let Config { run, seed, policy, data, rollout, rewards, objective, optimiser, schedule, training, .. } =
+            self.config;
         let pieces = (training.epochs, training.minibatches, training.micro_tokens, training.effective_share);
         let decides =
             (&rewards.policy, &rewards.statistic, rewards.numbered, rewards.shuffled, training.reset_reference_every);
-        let (lora, data) = (&policy.lora, (&data.problems, data.limit, data.seed, &data.suggest));
+        let (lora, data) = (&policy.lora, (&data.problems, &data.path, data.limit, data.seed, data.suggest.is_some()));
         let text = format!(
-            "{seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} {schedule:?} {pieces:?}"
+            "{run} {seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} {schedule:?} {pieces:?}"
         );
         Hash::of(text.as_bytes()).to_string()
     }
@@ -204,10 +212,6 @@ impl<'a> Course<'a> {
             self.reference = Some(self.policy.snapshot()?);
             self.own_reference = true;
         }
-        let examined = config.evaluation.every;
-        if examined > 0 && (self.step == config.training.steps || self.step.is_multiple_of(examined)) {
-            values.extend(self.examined()?);
-        }
         Ok(Some(values))
     }
 
@@ -261,6 +265,12 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// Whether the policy is examined after this step.
+    fn is_examined(&self) -> bool {
+        let every = self.run.config.evaluation.every;
+        every > 0 && (self.step == self.run.config.training.steps || self.step.is_multiple_of(every))
+    }
+
     fn examined(&self) -> anyhow::Result<Values> {
         if self.run.config.evaluation.every == 0 {
             return Ok(Values::new());
@@ -310,7 +320,13 @@ fn pieces(config: &Config) -> Pieces {
 
 /// The numbers of a step by the names trainers use.
 fn told(mut values: Values, learned: &crate::learn::Learned, rate: f64) -> Values {
-    values.extend(learned.metrics.iter().map(|(name, value)| (name.to_owned(), value)));
+    // Losses of several updates add up; what is told is that of one.
+    let updates = learned.updates.len().max(1) as f64;
+    let of_one = |(name, value): (&str, f64)| {
+        let sum = matches!(name, "loss" | "policy_loss" | "imitation_loss");
+        (name.to_owned(), if sum { value / updates } else { value })
+    };
+    values.extend(learned.metrics.iter().map(of_one));
     values.insert("lr".to_owned(), rate * learned.rate_scale);
     if let Some(last) = learned.updates.last() {
         values.insert("grad_norm".to_owned(), last.grad_norm);

@@ -1,14 +1,17 @@
 //! Learning from solutions: the likelihood of each token that a good completion has.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use assay_core::Random;
 use assay_policy::optimiser::AdamW;
 use assay_policy::{Batch, Policy, Text};
+use candle_core::Tensor;
 
 use crate::config::Config;
 use crate::data::Source;
+use crate::learn::add_gradients;
 use crate::telemetry::{Progress, Values};
 use crate::text::Tokens;
 
@@ -40,25 +43,40 @@ pub fn warm_up(
             .filter_map(|_| random.pick(&texts))
             .map(|(prompt, completion)| Text { prompt, completion })
             .collect();
-        let batch = Batch::new(&chosen, policy.vocabulary(), policy.device())?;
-        let loss = policy.score(&batch, 1.0)?.log_probs.mean_all()?.neg()?;
-        let mut gradients = loss.backward()?;
-        let gradients = policy
-            .parameters()
-            .iter()
-            .map(|(name, var)| {
-                Ok((name.clone(), gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?))
-            })
-            .collect::<anyhow::Result<_>>()?;
+        let (loss, gradients) = likelihood(policy, &chosen, config.training.micro_tokens)?;
         let rate = config.warmup.schedule.at(step, config.warmup.steps);
         let facts = optimiser.step(&gradients, rate)?;
-        let loss = f64::from(loss.to_scalar::<f32>()?);
         let values = [("loss", loss), ("grad_norm", facts.grad_norm), ("lr", rate)];
         tell(step + 1, &values.map(|(name, value)| (name.to_owned(), value)).into())?;
         progress.step(step + 1, &format!("loss {loss:.3}"), &clock);
     }
     progress.finish();
     Ok(())
+}
+
+/// Mean negative log-likelihood of the tokens of completions, with its gradients, by pieces of so many tokens.
+fn likelihood(
+    policy: &Policy,
+    texts: &[Text<'_>],
+    micro_tokens: usize,
+) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
+    let length = |text: &Text<'_>| text.prompt.len() + text.completion.len();
+    #[expect(clippy::cast_precision_loss, reason = "batches are far smaller than 2^53")]
+    let tokens = texts.iter().map(|text| text.completion.len()).sum::<usize>() as f64;
+    let (mut sum, mut gradients, mut start) = (0.0, BTreeMap::new(), 0);
+    while start < texts.len() {
+        let (mut end, mut held) = (start + 1, length(&texts[start]));
+        while end < texts.len() && held + length(&texts[end]) <= micro_tokens {
+            held += length(&texts[end]);
+            end += 1;
+        }
+        let batch = Batch::new(&texts[start..end], policy.vocabulary(), policy.device())?;
+        let loss = (policy.score(&batch, 1.0)?.log_probs.sum_all()? / -tokens)?;
+        sum += f64::from(loss.to_scalar::<f32>()?);
+        add_gradients(policy, &loss, &mut gradients)?;
+        start = end;
+    }
+    Ok((sum, gradients))
 }
 
 /// Prompts with their solutions and the token that ends them.

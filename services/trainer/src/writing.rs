@@ -64,7 +64,7 @@ impl Writer<'_> {
         let mut batch = Experience::default();
         for round in 0..=rollout.replace {
             let needed = rollout.prompts - batch.groups.len();
-            let Some(groups) = self.written(policy, needed, step, version, stop)? else { return Ok(None) };
+            let Some(groups) = self.written(policy, needed, version, stop)? else { return Ok(None) };
             let grading = Grading {
                 run: &self.config.run,
                 step,
@@ -73,6 +73,7 @@ impl Writer<'_> {
                 numbered: self.config.rewards.numbered,
             };
             let more = self.runtime.block_on(grade(self.rewards, grading, self.source, self.tokens, groups))?;
+            batch.rates.extend(more.rates);
             for (code, items) in more.faults {
                 *batch.faults.entry(code).or_default() += items;
             }
@@ -97,7 +98,6 @@ impl Writer<'_> {
         &mut self,
         policy: &Policy,
         needed: usize,
-        step: u64,
         version: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Vec<Group>>> {
@@ -111,7 +111,8 @@ impl Writer<'_> {
         let started = (needed as f64 * rollout.ahead).ceil() as usize;
         let mut groups = std::mem::take(&mut self.place.open);
         let fresh = started.saturating_sub(groups.len());
-        let picks = self.runtime.block_on(self.selection.next(self.rewards, &self.config.run, step, fresh))?;
+        let picks =
+            self.runtime.block_on(self.selection.next(self.rewards, &self.config.run, self.place.groups, fresh))?;
         for pick in picks {
             groups.push(Group::new(pick, rollout.samples, self.place.groups, version));
             self.place.groups += 1;

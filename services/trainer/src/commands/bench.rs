@@ -5,10 +5,10 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use assay_core::{Clock, Random, SystemClock};
 use assay_policy::optimiser::{AdamW, AdamWSettings};
 use assay_policy::{Batch, Policy, PolicyOptions, Sampling, Text, Wanted, generate};
+use assay_trainer::learn::add_gradients;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
 
@@ -55,11 +55,9 @@ fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<Tensor> {
 }
 
 fn gradients(policy: &Policy, loss: &Tensor) -> anyhow::Result<BTreeMap<String, Tensor>> {
-    let mut all = loss.backward()?;
-    let one = |(name, var): (&String, &candle_core::Var)| {
-        Ok((name.clone(), all.remove(var).with_context(|| format!("`{name}` has no gradient"))?))
-    };
-    policy.parameters().iter().map(one).collect()
+    let mut gradients = BTreeMap::new();
+    add_gradients(policy, loss, &mut gradients)?;
+    Ok(gradients)
 }
 
 fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value> {

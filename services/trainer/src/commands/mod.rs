@@ -57,7 +57,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 
 /// The GPU where the binary has one and the machine too, else the CPU.
 fn device() -> Device {
-    Device::cuda_if_available(0).unwrap_or(Device::Cpu)
+    Device::cuda_if_available(0).unwrap_or_else(|error| {
+        tracing::warn!(error = assay_weights::first_line(&error), "the GPU cannot be used; the policy runs on the CPU");
+        Device::Cpu
+    })
 }
 
 /// Raised at the first interrupt or terminate; the second ends the process.

@@ -82,7 +82,7 @@ impl Selection {
         (0..count).map(|_| Pick { index: self.draw(), rollouts: None }).collect()
     }
 
-    /// The prompts of a step, `count` of them. Where the service suggests fewer, the others are taken uniformly; where none of its
+    /// The prompts of a round, `count` of them; `round` is a number that no other round of the run has. Where the service suggests fewer, the others are taken uniformly; where none of its
     /// suggestions was ever visited, it knows nothing yet, and all are.
     ///
     /// # Errors
@@ -91,12 +91,12 @@ impl Selection {
         &mut self,
         rewards: &Rewards,
         run: &str,
-        step: u64,
+        round: u64,
         count: usize,
     ) -> Result<Vec<Pick>, RewardsError> {
         let Some(suggest) = &mut self.suggest else { return Ok(self.uniform(count)) };
         let mut request = suggest.request(run, count);
-        request.seed = Some(Random::stream(&[SUGGEST, self.seed, step]).bits());
+        request.seed = Some(Random::stream(&[SUGGEST, self.seed, round]).bits());
         let suggested = rewards.suggest(&request).await?;
         let mut picks = Vec::with_capacity(count);
         if suggested.iter().any(|prompt| prompt.visits > 0) {
@@ -107,7 +107,7 @@ impl Selection {
             picks.extend(suggested.iter().filter_map(pick).take(count));
         } else if !suggest.warned {
             suggest.warned = true;
-            tracing::warn!(step, "the service knows nothing of the prompts yet; they are taken uniformly");
+            tracing::warn!("the service knows nothing of the prompts yet; they are taken uniformly");
         }
         self.fill(&mut picks, count);
         Ok(picks)

@@ -1,0 +1,59 @@
+//! A head that is fitted on the pairs of a service makes a reward model that the service reads.
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod command;
+mod serving;
+
+use std::collections::BTreeMap;
+
+use assay_client::{Client, Retry};
+use assay_core::Completion;
+use assay_core::reward_model::{ModelInput, Truncate};
+use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
+use assay_wire::pairs::{PairRequest, PairsRequest};
+use command::trainer;
+
+fn text(text: String) -> Completion {
+    Completion::Text(text.into())
+}
+
+/// Sums with the right answer, and with one that is told apart by its last letter.
+fn pair(at: usize) -> PairRequest {
+    let (one, other) = (at % 10, at / 10);
+    PairRequest {
+        prompt: text(format!("{one}+{other}=")),
+        accepted: text(format!("{} good", one + other)),
+        rejected: text(format!("{} worse", one + other)),
+        reference: None,
+        source: None,
+    }
+}
+
+#[test]
+fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (url, _running) = serving::service(Some(folder.path()));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = Client::new(&url, Retry::default()).unwrap();
+    let pairs = PairsRequest { pairs: (0..100).map(pair).collect() };
+    let collected = runtime.block_on(client.collect_pairs("judge", &pairs)).unwrap();
+    assert_eq!(collected.added, 100);
+    trainer(folder.path(), &["init", "--output", "policy"]).unwrap();
+    let words = ["reward-model", "--model", "policy", "--output", "judge", "--server", &url, "--name", "judge"];
+    let told = trainer(folder.path(), &words).unwrap();
+    let told: BTreeMap<String, f64> = serde_json::from_str(&told).unwrap();
+    assert!(told["pairs"] == 100.0 && told["accuracy"] > 0.95 && told["held_out_accuracy"] > 0.9, "{told:?}");
+
+    let place = folder.path().join("judge");
+    let model =
+        RewardModel::open("judge", "judge", &place, &ModelOptions::default(), &Compute::open("cpu", 1).unwrap(), 0)
+            .unwrap();
+    let raw = |completion: Completion| {
+        let input = ModelInput::Rollout { prompt: Some(text("7+5=".to_owned())), completion, reference: None };
+        let reading = model.read(&input, Truncate::Refuse).unwrap();
+        let readout = model.run(&[&reading.main]).unwrap().remove(0);
+        model.judge(&readout, None).raw
+    };
+    let new = pair(57);
+    assert!(raw(new.accepted) > raw(new.rejected));
+}
