@@ -262,7 +262,7 @@ def summary(curves, seeds):
     found = {}
     for name, arm in ARMS.items():
         share = arm.worth(statistics.mean(means[name]))
-        cut = [at(curves["clean"][seed], share * curves["clean"][seed][-1][0]) for seed in seeds]
+        by_then = [at(curves["clean"][seed], math.sqrt(share) * curves["clean"][seed][-1][0]) for seed in seeds]
         found[name] = {
             "start": interval([curves[name][seed][0][1] for seed in seeds]),
             "end": interval(ends[name]),
@@ -271,7 +271,7 @@ def summary(curves, seeds):
             "mean_to_noisy": interval([one - other for one, other in zip(means[name], means["noisy"])]),
             "j": arm.rates()[2],
             "worth": share,
-            "clean_cut": interval(cut),
+            "clean_by_then": interval(by_then),
         }
     return found
 
@@ -287,11 +287,12 @@ def report(found, rates, seeds):
             mean, half = row["end_to_noisy"]
             verdict = "no effect is seen" if abs(mean) <= half else "an effect"
             print(f"{name:11}at the end {written(row['end_to_noisy'], True):27}{verdict:19}mean {written(row['mean_to_noisy'], True)}")
-    print("\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, where p are right and q pass; if nothing else")
-    print("mattered, an arm would end where a clean run is after that share of its steps")
-    print(f"{'':11}{'J':7}{'worth':8}{'a clean run then':23}{'the arm itself':23}")
+    print("\ntheory: a completion is worth J² p (1 - p) / (q (1 - q)) of one without noise, where p are right and q pass. Adam divides the")
+    print("gradient by its scatter, so a step goes sqrt(worth) as far where scatter rules, as far as without noise where it does not: an arm")
+    print("should end between where the clean run is after that share of its steps and where it ends")
+    print(f"{'':11}{'J':7}{'worth':8}{'sqrt':7}{'clean run by then':23}{'the arm itself':23}")
     for name, row in found.items():
-        print(f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{written(row['clean_cut']):23}{written(row['end']):23}")
+        print(f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{math.sqrt(row['worth']):<7.3f}{written(row['clean_by_then']):23}{written(row['end']):23}")
     print("dividing by the J of one channel stretches all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`")
     print(f"\nrates as the service knows them, mean of {len(seeds)} channels")
     print(f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with the truth':26}source")

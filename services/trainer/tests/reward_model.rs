@@ -5,13 +5,17 @@ mod command;
 mod serving;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use assay_client::{Client, Retry};
 use assay_core::Completion;
 use assay_core::reward_model::{ModelInput, Truncate};
 use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
 use assay_wire::pairs::{PairRequest, PairsRequest};
+use assay_wire::reward_models::LoadRequest;
 use command::trainer;
+use serde_json::{Value, json};
 
 fn text(text: String) -> Completion {
     Completion::Text(text.into())
@@ -29,16 +33,30 @@ fn pair(at: usize) -> PairRequest {
     }
 }
 
+/// A reward model to begin with, which knows nothing, with the tokenizer of a policy.
+fn first(policy: &Path, place: &Path) {
+    let mut config: Value = serde_json::from_slice(&fs::read(policy.join("config.json")).unwrap()).unwrap();
+    config["architectures"] = json!(["Qwen3ForSequenceClassification"]);
+    config["num_labels"] = 1.into();
+    assay_weights::synthetic::write(place, &config).unwrap();
+    for name in ["tokenizer.json", "tokenizer_config.json"] {
+        fs::copy(policy.join(name), place.join(name)).unwrap();
+    }
+}
+
 #[test]
 fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let (url, _running) = serving::service(Some(folder.path()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = Client::new(&url, Retry::default()).unwrap();
+    trainer(folder.path(), &["init", "--output", "policy"]).unwrap();
+    first(&folder.path().join("policy"), &folder.path().join("first"));
+    let load = LoadRequest { source: Some("first".to_owned()), ..LoadRequest::default() };
+    runtime.block_on(client.load_model("judge", &load)).unwrap();
     let pairs = PairsRequest { pairs: (0..100).map(pair).collect() };
     let collected = runtime.block_on(client.collect_pairs("judge", &pairs)).unwrap();
     assert_eq!(collected.added, 100);
-    trainer(folder.path(), &["init", "--output", "policy"]).unwrap();
     let words = ["reward-model", "--model", "policy", "--output", "judge", "--server", &url, "--name", "judge"];
     let told = trainer(folder.path(), &words).unwrap();
     let told: BTreeMap<String, f64> = serde_json::from_str(&told).unwrap();

@@ -5,17 +5,19 @@ use std::sync::mpsc;
 
 use assay_node::{Config, Node};
 
-/// Its address, and what keeps it running. With a folder it keeps a record there.
-pub(crate) fn service(record: Option<&Path>) -> (String, tokio::sync::oneshot::Sender<()>) {
+/// Its address, and what keeps it running. With a folder it keeps a record there, and finds reward models.
+pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::Sender<()>) {
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (tell, told) = mpsc::channel();
-    let database = record.map_or(String::new(), |folder| format!("sqlite://{}", folder.join("record.db").display()));
+    let models = folder.map(Path::to_owned);
+    let database = folder.map_or(String::new(), |folder| format!("sqlite://{}", folder.join("record.db").display()));
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async move {
             let mut config = Config::default();
             config.store.database = database;
             config.server.listen = "127.0.0.1:0".parse().unwrap();
+            config.reward_models.folder = models.unwrap_or(config.reward_models.folder);
             // Cells start from a binary that answers their role; a test does not.
             config.cells.program = env!("CARGO_BIN_EXE_assay-trainer").into();
             let node = Node::start(config).await.unwrap();
