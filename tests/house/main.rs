@@ -10,6 +10,7 @@ mod documents;
 mod noise;
 mod pages;
 mod problems;
+mod trainer;
 
 /// The graders of the binary, with nothing to run programs in.
 fn graders() -> assay_core::GraderTable {
