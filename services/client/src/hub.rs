@@ -8,6 +8,8 @@ use serde::Deserialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt as _;
 
+use crate::with_causes;
+
 /// Longest silence of a hub.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -51,9 +53,13 @@ pub async fn fetch(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf,
 async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
     // Installing a provider twice is no error worth telling: the first stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().read_timeout(SILENCE).connect_timeout(SILENCE).build().map_err(told)?;
+    let client = reqwest::Client::builder()
+        .read_timeout(SILENCE)
+        .connect_timeout(SILENCE)
+        .build()
+        .map_err(|error| with_causes(&error))?;
     let listing = get(&client, &format!("{endpoint}/api/models/{name}/revision/main")).await?;
-    let listing: Listing = listing.json().await.map_err(told)?;
+    let listing: Listing = listing.json().await.map_err(|error| with_causes(&error))?;
     if !listing.sha.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Err("the hub names a revision that is none".to_owned());
     }
@@ -89,7 +95,7 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
 }
 
 async fn get(client: &reqwest::Client, url: &str) -> Result<reqwest::Response, String> {
-    let answer = client.get(url).send().await.map_err(told)?;
+    let answer = client.get(url).send().await.map_err(|error| with_causes(&error))?;
     match answer.status() {
         status if status.is_success() => Ok(answer),
         status if matches!(status.as_u16(), 401 | 403) => {
@@ -107,7 +113,7 @@ async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> 
     let announced = answer.content_length();
     let mut file = File::create(path).await.map_err(|error| error.to_string())?;
     let mut written = 0;
-    while let Some(chunk) = answer.chunk().await.map_err(told)? {
+    while let Some(chunk) = answer.chunk().await.map_err(|error| with_causes(&error))? {
         file.write_all(&chunk).await.map_err(|error| error.to_string())?;
         written += chunk.len() as u64;
     }
@@ -116,15 +122,4 @@ async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> 
         Some(announced) if announced != written => Err(format!("{written} of {announced} bytes came")),
         _ => Ok(()),
     }
-}
-
-/// An error with what caused it: the outermost alone says little.
-fn told(error: impl std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }

@@ -1,5 +1,6 @@
 //! Owns the typed HTTP client: one pooled session, retries where they are safe, order kept. Grades nothing.
 
+mod causes;
 pub mod hub;
 mod retry;
 
@@ -18,6 +19,7 @@ use assay_wire::{GradeRequest, Problem, ProblemBody};
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use serde::de::DeserializeOwned;
 
+pub use causes::with_causes;
 pub use retry::Retry;
 
 /// A request failed for good.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use assay_client::{Client, ClientError};
+use assay_client::{Client, ClientError, with_causes};
 use assay_core::{BoxFuture, ErrorCode};
 use assay_node::{Node, NodeError};
 use assay_wire::channels::{SuggestRequest, SuggestionsBody};
@@ -41,22 +41,11 @@ impl From<ClientError> for CallError {
             ClientError::Refused { status, problem } => Self::refused(status, problem),
             // A proxy before a service that is away answers in its own words.
             ClientError::Transport { .. } | ClientError::Unexpected { status: 429 | 502..=504, .. } => {
-                Self::Away { reason: chain(&error), code: None }
+                Self::Away { reason: with_causes(&error), code: None }
             }
-            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => Self::Unexpected(chain(&error)),
+            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => Self::Unexpected(with_causes(&error)),
         }
     }
-}
-
-/// An error with its causes, the outermost first.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 /// Status and body of an answer.
@@ -116,7 +105,7 @@ impl Embedded {
                     Ok(response) => response.into_parts(),
                     Err(never) => match never {},
                 };
-                let body = body.collect().await.map_err(|error| chain(&error))?;
+                let body = body.collect().await.map_err(|error| with_causes(&error))?;
                 Ok((parts.status.as_u16(), body.to_bytes().to_vec()))
             })
         };
@@ -138,7 +127,7 @@ impl Embedded {
     }
 
     async fn send<T: DeserializeOwned>(&self, request: http::Result<Request<String>>) -> Result<T, CallError> {
-        let unexpected = |error: &dyn Error| CallError::Unexpected(chain(error));
+        let unexpected = |error: &dyn Error| CallError::Unexpected(with_causes(error));
         let request = request.map_err(|error| unexpected(&error))?;
         let (status, bytes) = (self.routes)(request).await.map_err(CallError::Unexpected)?;
         if status == 200 {
