@@ -7,7 +7,7 @@ For every seed: weights drawn at random, a short warm-up on solutions, then trai
 the same from the same start with the rewards of each batch permuted, which keeps their number and takes their meaning. Accuracy is
 that of the likeliest completion of 512 prompts that were never learned from. Two runs at a time, a thread each.
 
-Fails unless accuracy rises by at least 15 points in the mean of the seeds and by at most 3 in that of the control.
+Fails unless accuracy rises by at least 15 points in the mean of the seeds, and that of the control stays within 3.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ import time
 
 CONFIG = pathlib.Path(__file__).parents[2] / "services" / "trainer" / "runs" / "sorting.toml"
 LEAST, MOST = 0.15, 0.03
-"""What the mean accuracy has to rise by, and what that of the control may."""
+"""What the mean accuracy has to rise by, and how far that of the control may move."""
 
 T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365}
 """Quantiles of Student's distribution for 95 % intervals, by degrees of freedom."""
@@ -116,7 +116,7 @@ def main():
     print(f"{time.monotonic() - began:.0f} s")
     learned, control = statistics.mean(rises[False]), statistics.mean(rises[True])
     assert learned >= LEAST, f"accuracy rose by {learned:.3f}, and should by {LEAST}"
-    assert control <= MOST, f"accuracy of the control rose by {control:.3f}, and may by {MOST}"
+    assert abs(control) <= MOST, f"accuracy of the control moved by {control:.3f}, and may by {MOST}"
 
 
 if __name__ == "__main__":
