@@ -54,7 +54,7 @@ pub fn write(directory: &Path, config: &Value) -> Result<(), LoadError> {
     write_tensors(directory, config, &tensors(config)?)
 }
 
-/// As [`write`], for tensors of these sizes.
+/// As [`write()`], for tensors of these sizes.
 ///
 /// # Errors
 /// The files cannot be written.
