@@ -295,6 +295,18 @@ impl Config {
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(format!("`{name}` is at least 1"));
         }
+        if self.rollout.prompts.saturating_mul(self.rollout.samples) > MOST_COMPLETIONS {
+            return Err(format!("`rollout.prompts` times `rollout.samples` is at most {MOST_COMPLETIONS}"));
+        }
+        let compares = matches!(
+            self.objective.advantage,
+            Advantage::Group { .. } | Advantage::Coefficient {} | Advantage::Best { .. } | Advantage::Traces { .. }
+        );
+        if self.rollout.samples < 2 && compares {
+            return Err(
+                "`objective.advantage` compares completions of a prompt: `rollout.samples` is at least 2".to_owned()
+            );
+        }
         if self.training.minibatches > self.rollout.prompts {
             return Err("`training.minibatches` is at most `rollout.prompts`: groups are not cut".to_owned());
         }
@@ -340,6 +352,9 @@ impl Config {
         self.warmup.schedule.check().map_err(|error| text(&error))
     }
 }
+
+/// Most completions of a step.
+const MOST_COMPLETIONS: usize = 1 << 20;
 
 /// Estimators of the service that look at the rates of channels, which only it knows.
 const NEED_RATES: &[&str] = &["zfix", "gain", "backward", "forward"];
@@ -415,6 +430,8 @@ mod tests {
             ("data.problems=[]", "data"),
             ("rollout.sampling.top_p=2", "top_p"),
             ("seed", "section.key=value"),
+            ("rollout.samples=1", "at least 2"),
+            ("rollout.samples=1000000000000", "at most"),
             ("objective.advantage={ estimator = \"named\", name = \"gain\" }", "rewards.statistic"),
             ("rewards.statistic=gain", "coefficient"),
             ("run.x=1", "no section"),

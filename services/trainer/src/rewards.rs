@@ -236,6 +236,11 @@ impl Rewards {
         if sent != got {
             return Err(RewardsError::Unexpected(format!("{sent} items were sent and {got} results came back")));
         }
+        let mut pairs = request.items.iter().zip(&reply.results);
+        if let Some((item, result)) = pairs.find(|(item, result)| item.id.as_deref() != result.id.as_deref()) {
+            let (sent, got) = (item.id.as_deref().unwrap_or_default(), result.id.as_deref().unwrap_or_default());
+            return Err(RewardsError::Unexpected(format!("the result of `{sent}` is that of `{got}`")));
+        }
         Ok(reply)
     }
 

@@ -121,7 +121,8 @@ impl Run<'_> {
     }
 
     /// What of the configuration decides what is learned, as a hash: a checkpoint goes on under the same.
-    fn setup(&self) -> String {
+    /// Weights, tokenizer and prompts are part of it by their content.
+    fn setup(&self) -> anyhow::Result<String> {
         let Config { run, seed, policy, data, rollout, rewards, objective, optimiser, schedule, training, .. } =
             self.config;
         let pieces = (training.epochs, training.minibatches, training.micro_tokens, training.effective_share);
@@ -131,13 +132,23 @@ impl Run<'_> {
         let text = format!(
             "{run} {seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} {schedule:?} {pieces:?}"
         );
-        Hash::of(text.as_bytes()).to_string()
+        let mut parts = vec![text.into_bytes()];
+        for name in ["config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"] {
+            let path = self.config.policy.path.join(name);
+            let hash = if path.is_file() { Hash::of(&std::fs::read(&path)?).to_string() } else { String::new() };
+            parts.push(hash.into_bytes());
+        }
+        for item in (0..self.source.size().unwrap_or_default()).filter_map(|index| self.source.problem(index)) {
+            parts.push(Hash::of_parts(&[item.key.as_bytes(), item.prompt.as_bytes()]).as_bytes().to_vec());
+        }
+        Ok(Hash::of_parts(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()).to_string())
     }
 }
 
 /// A run on its way.
 struct Course<'a> {
     run: Run<'a>,
+    setup: String,
     writer: Writer<'a>,
     policy: Policy,
     reference: Option<Policy>,
@@ -156,7 +167,7 @@ impl<'a> Course<'a> {
         let options = PolicyOptions { lora: config.policy.lora.clone(), seed: config.seed };
         let policy = Policy::open(path, run.device, DType::F32, &options)?;
         let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
-        let setup = run.setup();
+        let setup = run.setup()?;
         let (state, own) = match from {
             Some(place) => checkpoint::read(place, &setup, &policy, &mut optimiser)?,
             None => (State::default(), None),
@@ -178,7 +189,19 @@ impl<'a> Course<'a> {
             place: Place { groups: state.groups, open: state.open },
         };
         let State { step, waiting, visits, own_reference, .. } = state;
-        Ok(Self { run: *run, writer, policy, reference, own_reference, optimiser, step, waiting, visits, checkpoints })
+        Ok(Self {
+            run: *run,
+            setup,
+            writer,
+            policy,
+            reference,
+            own_reference,
+            optimiser,
+            step,
+            waiting,
+            visits,
+            checkpoints,
+        })
     }
 
     /// One step. `None` where the run is told to end; nothing has changed then.
@@ -288,7 +311,7 @@ impl<'a> Course<'a> {
 
     fn save(&self) -> anyhow::Result<()> {
         let state = State {
-            setup: self.run.setup(),
+            setup: self.setup.clone(),
             step: self.step,
             position: self.writer.selection.position(),
             groups: self.writer.place.groups,
@@ -331,6 +354,9 @@ fn told(mut values: Values, learned: &crate::learn::Learned, rate: f64) -> Value
     if let Some(last) = learned.updates.last() {
         values.insert("grad_norm".to_owned(), last.grad_norm);
         let refused = learned.updates.iter().filter(|update| !update.applied).count();
+        if refused > 0 {
+            tracing::warn!(refused, "gradients were not finite, or too large: the weights stay as they are");
+        }
         values.insert("updates/refused".to_owned(), refused as f64);
     }
     values

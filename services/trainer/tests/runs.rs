@@ -126,6 +126,7 @@ fn what_cannot_be_meant_is_refused_with_a_word_on_it() {
     for (output, more, word) in [
         ("done", &["--set", "training.steps=2"][..], "--resume"),
         ("done", &["--resume", "--set", "seed=9"], "another configuration"),
+        ("done", &["--resume", "--set", "policy.path=random"], "another configuration"),
         ("new", &["--set", "policy.path=nowhere"], "nowhere"),
         ("new", &["--set", "rollout.sampling.temperature=-1"], "temperature"),
         ("new", &["--set", "objective.surrogate=none"], "surrogate"),

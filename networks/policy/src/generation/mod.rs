@@ -169,6 +169,11 @@ fn with_cache(
             Random::stream(&[one, other, third, place]).uniform()
         });
         let chosen = choose(&logits, vocabulary, sampling, &places.collect::<Vec<_>>());
+        if chosen.iter().any(|(_, log_prob)| !log_prob.is_finite()) {
+            return Err(PolicyError::new(
+                "the policy gives no finite probabilities: its weights are not finite, or far too large",
+            ));
+        }
         let mut stays = Vec::with_capacity(rows.len());
         for (row, (token, log_prob)) in rows.iter_mut().zip(&chosen) {
             row.written.tokens.push(*token);

@@ -128,6 +128,15 @@ impl Judged {
             _ => Outcome::Failed,
         };
         let masked = |(at, step): (usize, &assay_wire::reply::StepBody)| step.masked.then_some(at);
+        if outcome != Outcome::Graded {
+            let error = result.error.as_ref();
+            return Self {
+                fault: Some(error.map_or_else(|| "unknown".to_owned(), |error| error.code.to_string())),
+                message: error.map(|error| error.message.to_string()),
+                retryable: error.is_some_and(|error| error.retryable),
+                ..Self::blank(outcome)
+            };
+        }
         let composition = result.composition.as_ref().and_then(|composition| serde_json::to_value(composition).ok());
         Self {
             score: result.score,
@@ -137,9 +146,6 @@ impl Judged {
             coefficient: result.coefficient,
             weight: composition.as_ref().and_then(|composition| composition.get("weight")?.as_f64()),
             masked_steps: result.steps.iter().enumerate().filter_map(masked).collect(),
-            fault: result.error.as_ref().map(|error| error.code.to_string()),
-            message: result.error.as_ref().map(|error| error.message.to_string()),
-            retryable: result.error.as_ref().is_some_and(|error| error.retryable),
             ..Self::blank(outcome)
         }
     }
