@@ -20,6 +20,14 @@ pub enum Form {
     Words,
 }
 
+/// The options of a family that has no other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FormAlone {
+    #[serde(default)]
+    pub(crate) form: Form,
+}
+
 impl Form {
     /// The word of the configuration, which is part of a problem's key.
     pub(crate) fn word(self) -> &'static str {

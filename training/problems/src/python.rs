@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::family::Rule;
+use crate::form::FormAlone;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 use templates::{Argument, TEMPLATES, Template};
@@ -19,22 +20,15 @@ const CALLS: usize = 4;
 /// `f(x): x times 7 plus 3`: a function of a whole number or of a list of them, from eight templates with two numbers each. It is
 /// tested by calls; the form `words` asks in a sentence.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Options")]
+#[serde(try_from = "FormAlone")]
 pub struct Python {
     form: Form,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Options {
-    #[serde(default)]
-    form: Form,
-}
-
-impl TryFrom<Options> for Python {
+impl TryFrom<FormAlone> for Python {
     type Error = FamilyError;
 
-    fn try_from(options: Options) -> Result<Self, FamilyError> {
+    fn try_from(options: FormAlone) -> Result<Self, FamilyError> {
         Self::new(options.form)
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::family::Rule;
+use crate::form::FormAlone;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 
@@ -52,22 +53,15 @@ const TOTALS: u64 = FILTERS * AGGREGATES.len() as u64;
 /// `name of staff with age above 30, by pay`: a column of a table of twelve people, a number about them, or one for each team. The
 /// table is always the same; the form `words` shows its columns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "Options")]
+#[serde(try_from = "FormAlone")]
 pub struct Sql {
     form: Form,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Options {
-    #[serde(default)]
-    form: Form,
-}
-
-impl TryFrom<Options> for Sql {
+impl TryFrom<FormAlone> for Sql {
     type Error = FamilyError;
 
-    fn try_from(options: Options) -> Result<Self, FamilyError> {
+    fn try_from(options: FormAlone) -> Result<Self, FamilyError> {
         Self::new(options.form)
     }
 }
