@@ -1,28 +1,38 @@
 //! The exponential of many numbers at once, the same on every machine.
 
+use crate::wide;
+
 /// Replaces each number by its exponential. Relative error below 2e-7; numbers under -87 become 0, over 88 infinity is not reached.
-#[expect(clippy::cast_possible_truncation, reason = "the exponent of a clamped number fits")]
 pub fn exponentials(numbers: &mut [f32]) {
-    /// Adding and subtracting it rounds to the nearest whole number.
+    wide(
+        #[inline(always)]
+        || numbers.iter_mut().for_each(|number| *number = exponential(*number)),
+    );
+}
+
+/// The exponential of one number. Inlined, so that a loop around it works on many at once.
+#[inline(always)]
+pub(crate) fn exponential(number: f32) -> f32 {
+    /// Adding it leaves the nearest whole number in the last bits.
     const ROUND: f32 = 12_582_912.0;
     /// Natural logarithm of 2 in two parts, the first with few bits so that its products are exact.
     const LN2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
-    for number in numbers {
-        let x = number.clamp(-87.0, 88.0);
-        let whole = x * std::f32::consts::LOG2_E + ROUND - ROUND;
-        let rest = x - whole * LN2.0 - whole * LN2.1;
-        // Taylor's series to the seventh power: |rest| is at most 0.35.
-        let series = 1.0 / 5_040.0;
-        let series = series * rest + 1.0 / 720.0;
-        let series = series * rest + 1.0 / 120.0;
-        let series = series * rest + 1.0 / 24.0;
-        let series = series * rest + 1.0 / 6.0;
-        let series = series * rest + 0.5;
-        let series = series * rest + 1.0;
-        let series = series * rest + 1.0;
-        let power = f32::from_bits(((whole as i32 + 127) << 23).cast_unsigned());
-        *number = if *number < -87.0 { 0.0 } else { series * power };
-    }
+    let x = number.clamp(-87.0, 88.0);
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let whole = shifted - ROUND;
+    let rest = x - whole * LN2.0 - whole * LN2.1;
+    // Taylor's series to the seventh power: |rest| is at most 0.35.
+    let series = 1.0 / 5_040.0;
+    let series = series * rest + 1.0 / 720.0;
+    let series = series * rest + 1.0 / 120.0;
+    let series = series * rest + 1.0 / 24.0;
+    let series = series * rest + 1.0 / 6.0;
+    let series = series * rest + 0.5;
+    let series = series * rest + 1.0;
+    let series = series * rest + 1.0;
+    // The last bits of what was shifted become the exponent; those of `ROUND` above them are lost.
+    let power = f32::from_bits((shifted.to_bits().wrapping_add(127)) << 23);
+    if number < -87.0 { 0.0 } else { series * power }
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ mod exponential;
 mod fold;
 mod multiply;
 mod real;
+mod wide;
 
 pub use exponential::exponentials;
 pub use fold::{dot, fold, largest, sum};
 pub use multiply::{Product, View, multiply};
 pub use real::Real;
+pub use wide::wide;

@@ -42,8 +42,9 @@ pub trait Real:
     #[must_use]
     fn most(self, other: Self) -> Self;
 
-    /// Replaces each number by its exponential.
-    fn exponentials(numbers: &mut [Self]);
+    /// Its exponential. Inlined, so that a loop around it works on many at once.
+    #[must_use]
+    fn exponential(self) -> Self;
 }
 
 impl Real for f32 {
@@ -51,21 +52,25 @@ impl Real for f32 {
     const ONE: Self = 1.0;
     const LOWEST: Self = Self::NEG_INFINITY;
 
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
     fn narrow(number: f64) -> Self {
         number as Self
     }
 
+    #[inline(always)]
     fn widen(self) -> f64 {
         f64::from(self)
     }
 
+    #[inline(always)]
     fn most(self, other: Self) -> Self {
         self.max(other)
     }
 
-    fn exponentials(numbers: &mut [Self]) {
-        exponential::exponentials(numbers);
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        exponential::exponential(self)
     }
 }
 
@@ -74,19 +79,23 @@ impl Real for f64 {
     const ONE: Self = 1.0;
     const LOWEST: Self = Self::NEG_INFINITY;
 
+    #[inline(always)]
     fn narrow(number: f64) -> Self {
         number
     }
 
+    #[inline(always)]
     fn widen(self) -> f64 {
         self
     }
 
+    #[inline(always)]
     fn most(self, other: Self) -> Self {
         self.max(other)
     }
 
-    fn exponentials(numbers: &mut [Self]) {
-        numbers.iter_mut().for_each(|number| *number = number.exp());
+    #[inline(always)]
+    fn exponential(self) -> Self {
+        self.exp()
     }
 }

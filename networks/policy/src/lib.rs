@@ -19,4 +19,4 @@ pub use batch::{Batch, Text};
 pub use error::PolicyError;
 pub use generation::{Sampling, Wanted, Written, generate};
 pub use lora::LoraSettings;
-pub use policy::{Policy, PolicyOptions, Scored};
+pub use policy::{Graph, Policy, PolicyOptions, Scored};

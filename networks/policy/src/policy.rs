@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assay_weights::config::DecoderConfig;
 use assay_weights::{Directory, save};
+use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::PolicyError;
 use crate::batch::{Batch, Packed};
 use crate::decoder::{Adapter, Attend, Decoder};
 use crate::lora::{LoraSettings, names};
-use crate::ops::{Turns, attention, log_probs};
+use crate::ops::{Heads, Tape, Turns, attention, log_probs, rows};
 use crate::parameters::{self, Parameters};
 
 /// A decoder whose weights learn.
@@ -37,14 +38,43 @@ pub struct PolicyOptions {
     pub seed: u64,
 }
 
-/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in nats, each `[tokens]`, with their
-/// graph.
-#[derive(Debug, Clone)]
+/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in nats, each `[tokens]`.
 pub struct Scored {
     /// Natural logarithms of probabilities.
     pub log_probs: Tensor,
     /// Entropies.
     pub entropies: Tensor,
+    /// The way back from them to what learns.
+    pub graph: Graph,
+}
+
+/// How log-probabilities and entropies came about.
+pub struct Graph {
+    tape: Tape,
+    /// Both as the tape has them, where a loss starts from; `None` where the library has the whole graph.
+    found: Option<Var>,
+}
+
+impl Graph {
+    /// Gradients of a loss that was made of these log-probabilities and entropies, by everything that learns.
+    ///
+    /// # Errors
+    /// The loss is no single number; the device has no room.
+    pub fn backward(self, loss: &Tensor) -> Result<GradStore, PolicyError> {
+        let mut gradients = loss.backward()?;
+        let Some(found) = self.found else { return Ok(gradients) };
+        if let Some(gradient) = gradients.remove(&found) {
+            for (variable, gradient) in on_workers(|| self.tape.backward(&gradient))? {
+                gradients.insert(&variable, gradient);
+            }
+        }
+        Ok(gradients)
+    }
+}
+
+/// Runs work on a worker of the pool, where each of its loops finds the others without a change of threads.
+pub(crate) fn on_workers<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| work())
 }
 
 impl Policy {
@@ -173,11 +203,17 @@ impl Policy {
     }
 
     fn score_by(&self, decoder: &Decoder, batch: &Batch, temperature: f64) -> Result<Scored, PolicyError> {
-        let hidden = self.hidden_by(decoder, &batch.packed)?.index_select(&batch.rows, 0)?;
-        let logits = decoder.logits(&hidden)?;
-        let logits = if logits.dtype() == DType::F64 { logits } else { logits.to_dtype(DType::F32)? };
-        let found = log_probs(&logits, &batch.scored, temperature)?;
-        Ok(Scored { log_probs: found.narrow(1, 0, 1)?.squeeze(1)?, entropies: found.narrow(1, 1, 1)?.squeeze(1)? })
+        let mut tape = Tape::default();
+        let found = on_workers(|| {
+            let hidden = rows(&self.hidden_by(decoder, &batch.packed, &mut tape)?, &batch.rows, &mut tape)?;
+            let logits = decoder.logits(&hidden, &mut tape)?;
+            let logits = if logits.dtype() == DType::F64 { logits } else { logits.to_dtype(DType::F32)? };
+            log_probs(&logits, &batch.scored, temperature, &mut tape)
+        })?;
+        let start = if tape.is_empty() { None } else { Some(Var::from_tensor(&found)?) };
+        let found = start.as_ref().map_or(&found, |start| start.as_tensor());
+        let (log_probs, entropies) = (found.narrow(1, 0, 1)?.squeeze(1)?, found.narrow(1, 1, 1)?.squeeze(1)?);
+        Ok(Scored { log_probs, entropies, graph: Graph { tape, found: start } })
     }
 
     /// Hidden states of the last token of each text behind the last norm, `[texts, hidden]`, without a graph.
@@ -186,13 +222,13 @@ impl Policy {
     /// A text without a token, ids that the vocabulary has not, no room on the device.
     pub fn states(&self, texts: &[&[u32]]) -> Result<Tensor, PolicyError> {
         let packed = Packed::new(texts.iter().map(|text| [*text, &[]]), self.vocabulary(), &self.device)?;
-        let hidden = self.hidden_by(&self.view()?, &packed)?;
-        Ok(hidden.index_select(&self.ids(&packed.last())?, 0)?)
+        let (decoder, mut tape, last) = (self.view()?, Tape::default(), self.ids(&packed.last())?);
+        Ok(on_workers(|| rows(&self.hidden_by(&decoder, &packed, &mut tape)?, &last, &mut tape))?)
     }
 
-    fn hidden_by(&self, decoder: &Decoder, packed: &Packed) -> candle_core::Result<Tensor> {
+    fn hidden_by(&self, decoder: &Decoder, packed: &Packed, tape: &mut Tape) -> candle_core::Result<Tensor> {
         let turns = self.turns(&packed.positions)?;
-        decoder.hidden(&packed.ids, &turns, &mut Inside { packed, windows: &self.config.windows })
+        decoder.hidden(&packed.ids, &turns, &mut Inside { packed, windows: &self.config.windows }, tape)
     }
 
     /// A decoder over the same numbers that keeps no graph: what it reads follows every step of learning.
@@ -306,7 +342,13 @@ struct Inside<'a> {
 }
 
 impl Attend for Inside<'_> {
-    fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> candle_core::Result<Tensor> {
-        attention(q, k, v, &self.packed.span(self.windows[layer]))
+    fn attend(
+        &mut self,
+        layer: usize,
+        qkv: [&Tensor; 3],
+        heads: Heads,
+        tape: &mut Tape,
+    ) -> candle_core::Result<Tensor> {
+        attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
     }
 }

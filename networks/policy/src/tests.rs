@@ -3,7 +3,7 @@
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use crate::{Batch, LoraSettings, Policy, PolicyOptions, Text};
+use crate::{Batch, Graph, LoraSettings, Policy, PolicyOptions, Scored, Text};
 
 /// A small policy of each family.
 pub(crate) fn families() -> Vec<Value> {
@@ -33,15 +33,20 @@ fn batch(device: &Device) -> Batch {
     Batch::new(&texts, 11, device).unwrap()
 }
 
-/// A number that depends on every log-probability and entropy.
+/// A number that depends on every log-probability and entropy, and how it came about.
+fn with_graph(policy: &Policy) -> (Tensor, Graph) {
+    let Scored { log_probs, entropies, graph } = policy.score(&batch(policy.device()), 0.8).unwrap();
+    let entropies = (entropies * 0.3).unwrap();
+    ((log_probs.sqr().unwrap() + entropies).unwrap().sum_all().unwrap(), graph)
+}
+
 fn loss(policy: &Policy) -> Tensor {
-    let scored = policy.score(&batch(policy.device()), 0.8).unwrap();
-    let entropies = (scored.entropies * 0.3).unwrap();
-    (scored.log_probs.sqr().unwrap() + entropies).unwrap().sum_all().unwrap()
+    with_graph(policy).0
 }
 
 fn held(policy: &Policy) {
-    let gradients = loss(policy).backward().unwrap();
+    let (start, graph) = with_graph(policy);
+    let gradients = graph.backward(&start).unwrap();
     for (name, var) in policy.parameters() {
         let found = gradients.get(var).unwrap_or_else(|| panic!("`{name}` has no gradient"));
         let found = found.flatten_all().unwrap().to_vec1::<f64>().unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use assay_objective::{Batch, Current, Metrics, Objective, Totals, staleness};
 use assay_policy::optimiser::{AdamW, StepFacts};
-use assay_policy::{Batch as Texts, Policy, Scored, Text};
+use assay_policy::{Batch as Texts, Graph, Policy, Scored, Text};
 use candle_core::{DType, Tensor};
 
 /// A completion as it is learned from.
@@ -115,15 +115,21 @@ impl Learner<'_> {
         let mut metrics = Metrics::default();
         for piece in self.cut(rows, range.clone(), pieces.micro_tokens) {
             let batch = whole.rows(piece.start - range.start, piece.len())?;
-            let loss = self.loss(&rows[piece], batch, &totals, &mut metrics)?;
-            add_gradients(self.policy, &loss, &mut sums)?;
+            let (loss, graph) = self.loss(&rows[piece], batch, &totals, &mut metrics)?;
+            add_gradients(self.policy, &loss, graph, &mut sums)?;
         }
         Ok((sums, metrics))
     }
 
-    fn loss(&self, rows: &[Row], mut batch: Batch, totals: &Totals, metrics: &mut Metrics) -> anyhow::Result<Tensor> {
+    fn loss(
+        &self,
+        rows: &[Row],
+        mut batch: Batch,
+        totals: &Totals,
+        metrics: &mut Metrics,
+    ) -> anyhow::Result<(Tensor, Graph)> {
         let texts = self.texts(rows)?;
-        let Scored { log_probs, entropies } = self.policy.score(&texts, self.temperature)?;
+        let Scored { log_probs, entropies, graph } = self.policy.score(&texts, self.temperature)?;
         let width = batch.mask.dim(1)?;
         let logp = padded(&log_probs, texts.lengths(), width)?;
         if batch.old.is_none() {
@@ -134,7 +140,7 @@ impl Learner<'_> {
         let entropy = if self.objective.needs().entropy { entropy } else { entropy.detach() };
         let loss = self.objective.loss(&Current { logp, entropy: Some(entropy) }, &batch, totals)?;
         metrics.merge(&loss.metrics);
-        Ok(loss.loss)
+        Ok((loss.loss, graph))
     }
 
     fn texts(&self, rows: &[Row]) -> anyhow::Result<Texts> {
@@ -257,12 +263,17 @@ impl Learner<'_> {
     }
 }
 
-/// Adds the gradients of a loss to sums by the names of the parameters.
+/// Adds the gradients of a loss to sums by the names of the parameters; `graph` says how the policy's part of it came about.
 ///
 /// # Errors
 /// The loss does not depend on a parameter.
-pub fn add_gradients(policy: &Policy, loss: &Tensor, sums: &mut BTreeMap<String, Tensor>) -> anyhow::Result<()> {
-    let mut gradients = loss.backward()?;
+pub fn add_gradients(
+    policy: &Policy,
+    loss: &Tensor,
+    graph: Graph,
+    sums: &mut BTreeMap<String, Tensor>,
+) -> anyhow::Result<()> {
+    let mut gradients = graph.backward(loss)?;
     for (name, var) in policy.parameters() {
         let gradient = gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?;
         let sum = match sums.remove(name) {

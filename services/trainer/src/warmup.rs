@@ -71,9 +71,10 @@ fn likelihood(
             end += 1;
         }
         let batch = Batch::new(&texts[start..end], policy.vocabulary(), policy.device())?;
-        let loss = (policy.score(&batch, 1.0)?.log_probs.sum_all()? / -tokens)?;
+        let scored = policy.score(&batch, 1.0)?;
+        let loss = (scored.log_probs.sum_all()? / -tokens)?;
         sum += f64::from(loss.to_scalar::<f32>()?);
-        add_gradients(policy, &loss, &mut gradients)?;
+        add_gradients(policy, &loss, scored.graph, &mut gradients)?;
         start = end;
     }
     Ok((sum, gradients))

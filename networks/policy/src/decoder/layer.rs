@@ -4,7 +4,7 @@ use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
 
 use super::projection::{Adapter, Projection};
-use crate::ops::{Turns, rms_norm, rotate, swiglu};
+use crate::ops::{Heads, Tape, Turns, add, rms_norm, rotate, swiglu};
 
 pub(crate) struct Layer {
     before_attention: Tensor,
@@ -18,14 +18,12 @@ pub(crate) struct Layer {
     gate: Projection,
     up: Projection,
     down: Projection,
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
+    heads: Heads,
     eps: f64,
 }
 
 /// Queries, keys and values of some tokens to what they attend to.
-type Attention<'a> = &'a mut dyn FnMut(&Tensor, &Tensor, &Tensor) -> Result<Tensor>;
+type Attention<'a> = &'a mut dyn FnMut([&Tensor; 3], Heads, &mut Tape) -> Result<Tensor>;
 
 impl Layer {
     pub(crate) fn new(
@@ -48,32 +46,35 @@ impl Layer {
             gate: part("mlp.gate_proj", config.mlp_bias)?,
             up: part("mlp.up_proj", config.mlp_bias)?,
             down: part("mlp.down_proj", config.mlp_bias)?,
-            heads: config.heads,
-            kv_heads: config.kv_heads,
-            head_dim: config.head_dim,
+            heads: Heads { heads: config.heads, kv_heads: config.kv_heads, head_dim: config.head_dim },
             eps: config.eps,
         })
     }
 
     /// `[tokens, hidden]` to the same.
-    pub(crate) fn forward(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>) -> Result<Tensor> {
-        let normed = rms_norm(x, &self.before_attention, self.eps)?;
-        let x = (x + self.attended(&normed, turns, attention)?)?;
-        let normed = rms_norm(&x, &self.before_mlp, self.eps)?;
-        let inner = swiglu(&self.gate.forward(&normed)?, &self.up.forward(&normed)?)?;
-        x + self.down.forward(&inner)?
+    pub(crate) fn forward(
+        &self,
+        x: &Tensor,
+        turns: &Turns,
+        attention: Attention<'_>,
+        tape: &mut Tape,
+    ) -> Result<Tensor> {
+        let normed = rms_norm(x, &self.before_attention, self.eps, tape)?;
+        let x = add(x, &self.attended(&normed, turns, attention, tape)?, 1.0, tape)?;
+        let normed = rms_norm(&x, &self.before_mlp, self.eps, tape)?;
+        let inner = swiglu(&self.gate.forward(&normed, tape)?, &self.up.forward(&normed, tape)?, tape)?;
+        add(&x, &self.down.forward(&inner, tape)?, 1.0, tape)
     }
 
-    fn attended(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>) -> Result<Tensor> {
-        let tokens = x.dim(0)?;
-        let q = self.q.forward(x)?.reshape((tokens, self.heads, self.head_dim))?;
-        let k = self.k.forward(x)?.reshape((tokens, self.kv_heads, self.head_dim))?;
-        let v = self.v.forward(x)?.reshape((tokens, self.kv_heads, self.head_dim))?;
-        let (q, k) = match &self.qk_norm {
-            Some([of_q, of_k]) => (rms_norm(&q, of_q, self.eps)?, rms_norm(&k, of_k, self.eps)?),
-            None => (q, k),
-        };
-        let out = attention(&rotate(&q, turns)?, &rotate(&k, turns)?, &v)?;
-        self.output.forward(&out.reshape((tokens, self.heads * self.head_dim))?)
+    fn attended(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>, tape: &mut Tape) -> Result<Tensor> {
+        let [q, k, v] = [&self.q, &self.k, &self.v].map(|projection| projection.forward(x, tape));
+        let (mut q, mut k, v) = (q?, k?, v?);
+        if let Some([of_q, of_k]) = &self.qk_norm {
+            (q, k) = (rms_norm(&q, of_q, self.eps, tape)?, rms_norm(&k, of_k, self.eps, tape)?);
+        }
+        let head_dim = self.heads.head_dim;
+        let (q, k) = (rotate(&q, turns, head_dim, tape)?, rotate(&k, turns, head_dim, tape)?);
+        let out = attention([&q, &k, &v], self.heads, tape)?;
+        self.output.forward(&out, tape)
     }
 }

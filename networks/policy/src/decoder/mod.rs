@@ -7,7 +7,7 @@ mod projection;
 use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
 
-use crate::ops::{Turns, linear, rms_norm};
+use crate::ops::{Heads, Tape, Turns, linear, rms_norm, rows};
 
 pub(crate) use layer::Layer;
 pub(crate) use projection::Adapter;
@@ -24,8 +24,8 @@ pub(crate) struct Decoder {
 
 /// Where attention of a layer finds its keys and values.
 pub(crate) trait Attend {
-    /// `[tokens, heads, head_dim]` of queries over their keys, those of these tokens among them, to the same shape.
-    fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor>;
+    /// Queries of `[tokens, heads * head_dim]` over their keys and values, those of these tokens among them, to the same shape.
+    fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads, tape: &mut Tape) -> Result<Tensor>;
 }
 
 impl Decoder {
@@ -48,16 +48,16 @@ impl Decoder {
     }
 
     /// Hidden states behind the last norm, `[tokens, hidden]`, of these tokens.
-    pub(crate) fn hidden(&self, ids: &Tensor, turns: &Turns, keys: &mut dyn Attend) -> Result<Tensor> {
-        let mut x = self.embedding.index_select(ids, 0)?;
+    pub(crate) fn hidden(&self, ids: &Tensor, turns: &Turns, keys: &mut dyn Attend, tape: &mut Tape) -> Result<Tensor> {
+        let mut x = rows(&self.embedding, ids, tape)?;
         for (at, layer) in self.layers.iter().enumerate() {
-            x = layer.forward(&x, turns, &mut |q, k, v| keys.attend(at, q, k, v))?;
+            x = layer.forward(&x, turns, &mut |qkv, heads, tape| keys.attend(at, qkv, heads, tape), tape)?;
         }
-        rms_norm(&x, &self.norm, self.eps)
+        rms_norm(&x, &self.norm, self.eps, tape)
     }
 
     /// `[rows, hidden]` to `[rows, vocabulary]`.
-    pub(crate) fn logits(&self, hidden: &Tensor) -> Result<Tensor> {
-        linear(hidden, &self.head)
+    pub(crate) fn logits(&self, hidden: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+        linear(hidden, &self.head, tape)
     }
 }

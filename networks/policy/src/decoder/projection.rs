@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor};
 
-use crate::ops::linear;
+use crate::ops::{Tape, add, add_bias, linear};
 
 /// What is learned beside a weight that stays: `scale * x * a^T * b^T`.
 #[derive(Debug, Clone)]
@@ -38,13 +38,13 @@ impl Projection {
     }
 
     /// `[rows, in]` to `[rows, out]`.
-    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let mut out = linear(x, &self.weight)?;
+    pub(crate) fn forward(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+        let mut out = linear(x, &self.weight, tape)?;
         if let Some(bias) = &self.bias {
-            out = out.broadcast_add(bias)?;
+            out = add_bias(&out, bias, tape)?;
         }
         match &self.adapter {
-            Some(Adapter { a, b, scale }) => out + (linear(&linear(x, a)?, b)? * *scale)?,
+            Some(Adapter { a, b, scale }) => add(&out, &linear(&linear(x, a, tape)?, b, tape)?, *scale, tape),
             None => Ok(out),
         }
     }

@@ -9,7 +9,7 @@ use super::rows::Rows;
 use crate::Policy;
 use crate::batch::Packed;
 use crate::decoder::Attend;
-use crate::ops::attention;
+use crate::ops::{Heads, Tape, attention};
 
 /// Keys and values of the completions on their way.
 pub(super) enum Cache {
@@ -22,7 +22,7 @@ pub(super) enum Cache {
 impl Cache {
     pub(super) fn new(policy: &Policy) -> Self {
         if policy.device().is_cpu() && policy.dtype() == DType::F32 {
-            Self::Rows(Rows::new(&policy.config))
+            Self::Rows(Rows::new(policy.config.windows.clone()))
         } else {
             Self::Padded(Padded::new(&policy.config, policy.device()))
         }
@@ -48,10 +48,10 @@ impl Cache {
 }
 
 impl Attend for Cache {
-    fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+    fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads, _: &mut Tape) -> Result<Tensor> {
         match self {
-            Self::Rows(rows) => rows.attend(layer, q, k, v),
-            Self::Padded(padded) => padded.attend(layer, q, k, v),
+            Self::Rows(rows) => rows.attend(layer, qkv, heads),
+            Self::Padded(padded) => padded.attend(layer, qkv, heads),
         }
     }
 }
@@ -68,16 +68,16 @@ impl<'a> Reading<'a> {
         Self { packed, windows: &policy.config.windows, kept: Vec::new() }
     }
 
-    /// Keys and values by layer, each `[tokens, kv_heads, head_dim]`.
+    /// Keys and values by layer, each `[tokens, kv_heads * head_dim]`.
     pub(super) fn into_kept(self) -> Vec<[Tensor; 2]> {
         self.kept
     }
 }
 
 impl Attend for Reading<'_> {
-    fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
-        self.kept.push([k.contiguous()?, v.contiguous()?]);
-        attention(q, k, v, &self.packed.span(self.windows[layer]))
+    fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads, tape: &mut Tape) -> Result<Tensor> {
+        self.kept.push([qkv[1].contiguous()?, qkv[2].contiguous()?]);
+        attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use assay_kernels::{largest, sum};
+use assay_kernels::{Real, largest, sum, wide};
 use rayon::prelude::*;
 
 use super::Sampling;
@@ -17,13 +17,16 @@ pub(super) fn choose(logits: &[f32], vocabulary: usize, sampling: &Sampling, num
 }
 
 fn choose_one(logits: &[f32], sampling: &Sampling, number: f64, shares: &mut Vec<f32>) -> (u32, f32) {
-    let temperature = sampling.scoring_temperature();
-    let scale = <f32 as assay_kernels::Real>::narrow(1.0 / temperature);
-    let most = largest(logits) * scale;
-    shares.clear();
-    shares.extend(logits.iter().map(|logit| logit * scale - most));
-    assay_kernels::exponentials(shares);
-    let total = sum(shares);
+    let scale: f32 = Real::narrow(1.0 / sampling.scoring_temperature());
+    shares.resize(logits.len(), 0.0);
+    let (most, total) = wide(
+        #[inline(always)]
+        || {
+            let most = largest(logits) * scale;
+            shares.iter_mut().zip(logits).for_each(|(share, l)| *share = (l * scale - most).exponential());
+            (most, sum(shares))
+        },
+    );
     let at = if sampling.temperature > 0.0 { draw(shares, sampling, number) } else { likeliest(shares) };
     let log_prob = logits[at] * scale - most - total.ln();
     (crate::batch::small(at), log_prob)

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Packed, small};
 use crate::decoder::Decoder;
+use crate::ops::{Tape, rows};
+use crate::policy::on_workers;
 use crate::{Policy, PolicyError};
 
 use cache::{Cache, Reading};
@@ -168,7 +170,8 @@ fn with_cache(
             let place = (row.before + row.written.tokens.len()) as u64;
             Random::stream(&[one, other, third, place]).uniform()
         });
-        let chosen = choose(&logits, vocabulary, sampling, &places.collect::<Vec<_>>());
+        let places: Vec<f64> = places.collect();
+        let chosen = on_workers(|| choose(&logits, vocabulary, sampling, &places));
         if chosen.iter().any(|(_, log_prob)| !log_prob.is_finite()) {
             return Err(PolicyError::new(
                 "the policy gives no finite probabilities: its weights are not finite, or far too large",
@@ -198,8 +201,11 @@ fn with_cache(
         let ids: Vec<u32> = rows.iter().filter_map(|row| row.written.tokens.last().copied()).collect();
         let at: Vec<u32> =
             rows.iter().map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1)).collect();
-        let hidden = decoder.hidden(&policy.ids(&ids)?, &policy.turns(&at)?, &mut cache)?;
-        logits = numbers(&decoder.logits(&hidden)?)?;
+        let (ids, turns, mut tape) = (policy.ids(&ids)?, policy.turns(&at)?, Tape::default());
+        logits = numbers(&on_workers(|| {
+            let hidden = decoder.hidden(&ids, &turns, &mut cache, &mut tape)?;
+            decoder.logits(&hidden, &mut tape)
+        })?)?;
     }
 }
 
@@ -222,9 +228,12 @@ fn read_prompts(
         text_of.push(texts.len() - 1);
     }
     let packed = Packed::new(texts.into_iter(), policy.vocabulary(), policy.device())?;
-    let mut reading = Reading::new(policy, &packed);
-    let hidden = decoder.hidden(&packed.ids, &policy.turns(&packed.positions)?, &mut reading)?;
-    let logits = numbers(&decoder.logits(&hidden.index_select(&policy.ids(&packed.last())?, 0)?)?)?;
+    let (mut reading, mut tape) = (Reading::new(policy, &packed), Tape::default());
+    let (turns, last) = (policy.turns(&packed.positions)?, policy.ids(&packed.last())?);
+    let logits = numbers(&on_workers(|| {
+        let hidden = decoder.hidden(&packed.ids, &turns, &mut reading, &mut tape)?;
+        decoder.logits(&rows(&hidden, &last, &mut tape)?, &mut tape)
+    })?)?;
     cache.admit(&reading.into_kept(), &packed.starts, &text_of)?;
     let vocabulary = policy.vocabulary();
     Ok(text_of.iter().flat_map(|text| logits[text * vocabulary..][..vocabulary].iter().copied()).collect())

@@ -5,12 +5,9 @@ use assay_weights::config::DecoderConfig;
 use candle_core::{D, DType, Device, Result, Tensor};
 
 use crate::batch::small;
-use crate::ops::scale_of;
+use crate::ops::{Heads, scale_of};
 
 pub(super) struct Padded {
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
     windows: Vec<Option<usize>>,
     device: Device,
     /// By layer, each `[rows, columns, kv_heads * head_dim]`.
@@ -21,15 +18,7 @@ pub(super) struct Padded {
 
 impl Padded {
     pub(super) fn new(config: &DecoderConfig, device: &Device) -> Self {
-        Self {
-            heads: config.heads,
-            kv_heads: config.kv_heads,
-            head_dim: config.head_dim,
-            windows: config.windows.clone(),
-            device: device.clone(),
-            layers: Vec::new(),
-            positions: Vec::new(),
-        }
+        Self { windows: config.windows.clone(), device: device.clone(), layers: Vec::new(), positions: Vec::new() }
     }
 
     pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
@@ -44,11 +33,9 @@ impl Padded {
             .map(|(text, at)| small(starts[text] + at.min(lengths[text] - 1)))
             .collect();
         let places = Tensor::from_vec(places, text_of.len() * columns, &self.device)?;
-        let width = self.kv_heads * self.head_dim;
         let fresh = kept.iter().map(|pair| {
-            let [k, v] = pair
-                .each_ref()
-                .map(|x| x.flatten_from(1)?.index_select(&places, 0)?.reshape((text_of.len(), columns, width)));
+            let [k, v] =
+                pair.each_ref().map(|x| x.index_select(&places, 0)?.reshape((text_of.len(), columns, x.dim(1)?)));
             Ok([k?, v?])
         });
         let fresh = fresh.collect::<Result<Vec<_>>>()?;
@@ -87,7 +74,8 @@ impl Padded {
         Ok(())
     }
 
-    pub(super) fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+    pub(super) fn attend(&mut self, layer: usize, [q, k, v]: [&Tensor; 3], heads: Heads) -> Result<Tensor> {
+        let Heads { heads, kv_heads, head_dim } = heads;
         let rows = q.dim(0)?;
         if layer == 0 {
             for row in &mut self.positions {
@@ -95,20 +83,19 @@ impl Padded {
                 row.push(Some(next));
             }
         }
-        let width = self.kv_heads * self.head_dim;
         for (part, new) in self.layers[layer].iter_mut().zip([k, v]) {
-            *part = Tensor::cat(&[&*part, &new.reshape((rows, 1, width))?], 1)?.contiguous()?;
+            *part = Tensor::cat(&[&*part, &new.unsqueeze(1)?], 1)?.contiguous()?;
         }
         let columns = self.layers[layer][0].dim(1)?;
         let [k, v] = self.layers[layer]
             .each_ref()
-            .map(|part| part.reshape((rows, columns, self.kv_heads, self.head_dim))?.transpose(1, 2)?.contiguous());
-        let q = q.reshape((rows, self.kv_heads, self.heads / self.kv_heads, self.head_dim))?;
-        let scores = (q.contiguous()?.matmul(&k?.t()?.contiguous()?)? * scale_of(self.head_dim))?;
+            .map(|part| part.reshape((rows, columns, kv_heads, head_dim))?.transpose(1, 2)?.contiguous());
+        let q = q.reshape((rows, kv_heads, heads / kv_heads, head_dim))?;
+        let scores = (q.contiguous()?.matmul(&k?.t()?.contiguous()?)? * scale_of(head_dim))?;
         let mask = self.mask(self.windows[layer], columns)?;
         let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
         let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
-        shares.matmul(&v?)?.reshape((rows, self.heads, self.head_dim))
+        shares.matmul(&v?)?.reshape((rows, heads * head_dim))
     }
 
     /// `[rows, 1, 1, columns]` of 0 for what is seen.

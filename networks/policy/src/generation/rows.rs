@@ -3,21 +3,20 @@
 
 use std::sync::Arc;
 
-use assay_kernels::dot;
-use assay_weights::config::DecoderConfig;
+use assay_kernels::{Real, dot, wide};
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 use super::cache::shared;
-use crate::ops::{Held, scale_of, softmax};
+use crate::ops::{Heads, Held, scale_of, softmax};
+
+/// Completions one worker takes at a time.
+const ROWS: usize = 8;
 
 /// Keys and values of some tokens, row by row.
 type Pair = [Vec<f32>; 2];
 
 pub(super) struct Rows {
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
     windows: Vec<Option<usize>>,
     rows: Vec<Row>,
 }
@@ -31,18 +30,20 @@ struct Row {
 }
 
 impl Rows {
-    pub(super) fn new(config: &DecoderConfig) -> Self {
-        let (heads, kv_heads, head_dim) = (config.heads, config.kv_heads, config.head_dim);
-        Self { heads, kv_heads, head_dim, windows: config.windows.clone(), rows: Vec::new() }
+    pub(super) fn new(windows: Vec<Option<usize>>) -> Self {
+        Self { windows, rows: Vec::new() }
     }
 
     pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
-        let width = self.kv_heads * self.head_dim;
         let held: Vec<[Held<'_>; 2]> = kept.iter().map(|pair| pair.each_ref().map(Held::new)).collect();
         let slices =
             held.iter().map(|[k, v]| Ok([k.slice::<f32>()?, v.slice::<f32>()?])).collect::<Result<Vec<_>>>()?;
         let texts = starts.windows(2).map(|ends| {
-            slices.iter().map(|pair| pair.map(|x| x[ends[0] * width..ends[1] * width].to_vec())).collect::<Vec<Pair>>()
+            let part = |x: &[f32]| {
+                let width = x.len() / starts.last().copied().unwrap_or(1).max(1);
+                x[ends[0] * width..ends[1] * width].to_vec()
+            };
+            slices.iter().map(|pair| pair.map(part)).collect::<Vec<Pair>>()
         });
         let layers = self.windows.len();
         let rows = shared(texts, text_of).into_iter().map(|prompt| Row { prompt, own: vec![Pair::default(); layers] });
@@ -56,56 +57,61 @@ impl Rows {
     }
 
     /// Adds a token to each completion and attends to all before it.
-    pub(super) fn attend(&mut self, layer: usize, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
-        let (q, k, v) = (q.contiguous()?, k.contiguous()?, v.contiguous()?);
-        let (qs, ks, vs) = (Held::new(&q), Held::new(&k), Held::new(&v));
+    pub(super) fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads) -> Result<Tensor> {
+        let [qs, ks, vs] = qkv.map(Held::new);
         let (qs, ks, vs) = (qs.slice::<f32>()?, ks.slice::<f32>()?, vs.slice::<f32>()?);
-        let (width, kv_width) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
+        let (width, kv_width) = (heads.width(), heads.kv_width());
         let mut out = vec![0f32; qs.len()];
-        let heads = Heads {
-            group: self.heads / self.kv_heads,
-            head_dim: self.head_dim,
-            kv_width,
-            scale: assay_kernels::Real::narrow(scale_of(self.head_dim)),
-            window: self.windows[layer],
-        };
+        let look = Look { heads, scale: Real::narrow(scale_of(heads.head_dim)), window: self.windows[layer] };
         let tokens = ks.par_chunks(kv_width).zip(vs.par_chunks(kv_width));
         let rows = self.rows.par_iter_mut().zip(out.par_chunks_mut(width)).zip(qs.par_chunks(width));
-        rows.zip(tokens).for_each_init(Vec::new, |shares, (((row, out), q), (k, v))| {
+        rows.zip(tokens).with_min_len(ROWS).for_each_init(Vec::new, |shares, (((row, out), q), (k, v))| {
             let own = &mut row.own[layer];
             own[0].extend_from_slice(k);
             own[1].extend_from_slice(v);
-            heads.attend(&row.prompt[layer], own, q, shares, out);
+            wide(
+                #[inline(always)]
+                || look.back(&row.prompt[layer], own, q, shares, out),
+            );
         });
-        Tensor::from_vec(out, q.shape(), q.device())
+        Tensor::from_vec(out, qkv[0].shape(), qkv[0].device())
     }
 }
 
-struct Heads {
-    group: usize,
-    head_dim: usize,
-    kv_width: usize,
+/// How a token looks at those before it.
+#[derive(Clone, Copy)]
+struct Look {
+    heads: Heads,
     scale: f32,
     window: Option<usize>,
 }
 
-impl Heads {
+impl Look {
     /// One token over the tokens of its prompt and its own.
-    fn attend(&self, prompt: &Pair, own: &Pair, q: &[f32], shares: &mut Vec<f32>, out: &mut [f32]) {
-        let tokens = (prompt[0].len() + own[0].len()) / self.kv_width;
+    #[inline(always)]
+    fn back(self, prompt: &Pair, own: &Pair, q: &[f32], shares: &mut Vec<f32>, out: &mut [f32]) {
+        let (head_dim, kv_width) = (self.heads.head_dim, self.heads.kv_width());
+        let tokens = (prompt[0].len() + own[0].len()) / kv_width;
         let hidden = self.window.map_or(0, |window| tokens.saturating_sub(window));
-        let heads = q.chunks_exact(self.head_dim).zip(out.chunks_exact_mut(self.head_dim)).enumerate();
-        for (head, (q, out)) in heads {
-            let offset = head / self.group * self.head_dim;
-            let rows = |which: usize| {
-                let both = prompt[which].chunks_exact(self.kv_width).chain(own[which].chunks_exact(self.kv_width));
-                both.skip(hidden).map(move |row| &row[offset..offset + self.head_dim])
-            };
+        // What is hidden is hidden of the prompt first.
+        let of_prompt = (hidden * kv_width).min(prompt[0].len());
+        let of_own = (hidden * kv_width).saturating_sub(prompt[0].len());
+        let parts = |which: usize| [&prompt[which][of_prompt..], &own[which][of_own..]];
+        for (head, (q, out)) in q.chunks_exact(head_dim).zip(out.chunks_exact_mut(head_dim)).enumerate() {
+            let offset = self.heads.keys_of(head);
             shares.clear();
-            shares.extend(rows(0).map(|key| dot(q, key) * self.scale));
+            for part in parts(0) {
+                for key in part.chunks_exact(kv_width) {
+                    shares.push(dot(q, &key[offset..offset + head_dim]) * self.scale);
+                }
+            }
             softmax(shares);
-            for (share, value) in shares.iter().zip(rows(1)) {
-                out.iter_mut().zip(value).for_each(|(out, value)| *out += share * value);
+            let mut shares = shares.iter();
+            for part in parts(1) {
+                for (value, share) in part.chunks_exact(kv_width).zip(shares.by_ref()) {
+                    let value = &value[offset..offset + head_dim];
+                    out.iter_mut().zip(value).for_each(|(out, value)| *out += *share * *value);
+                }
             }
         }
     }

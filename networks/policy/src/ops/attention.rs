@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use assay_kernels::{Product, View, dot, largest, multiply, sum};
-use candle_core::{CpuStorage, CustomOp3, D, DType, Layout, Result, Shape, Tensor};
+use assay_kernels::{Product, View, dot, largest, multiply, sum, wide};
+use candle_core::{D, DType, Result, Tensor};
 use rayon::prelude::*;
 
-use super::norm::x_type;
-use super::numbers::{Held, Number, by_type, is_fused, slice, tensor};
+use super::numbers::{Number, is_fused};
+use super::tape::{Back, Pass, Tape};
 
 /// Tokens whose scores are held at a time.
 const TILE: usize = 128;
@@ -24,12 +24,20 @@ pub(crate) struct Span {
     pub(crate) window: Option<usize>,
 }
 
-/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to `[tokens, heads, head_dim]`.
-pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, span: &Span) -> Result<Tensor> {
-    if is_fused(q) {
-        return q.contiguous()?.apply_op3(&k.contiguous()?, &v.contiguous()?, Attention { span: span.clone() });
-    }
-    composed(q, k, v, span)
+/// How many heads of which size there are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heads {
+    /// Heads of queries.
+    pub(crate) heads: usize,
+    /// Heads of keys and of values; a divisor of those of queries.
+    pub(crate) kv_heads: usize,
+    /// Numbers of a head.
+    pub(crate) head_dim: usize,
+}
+
+/// `q` of `[tokens, heads * head_dim]` over `k` and `v` of `[tokens, kv_heads * head_dim]`, to the shape of `q`.
+pub(crate) fn attention([q, k, v]: [&Tensor; 3], heads: Heads, span: Span, tape: &mut Tape) -> Result<Tensor> {
+    if is_fused(q) { tape.run(Attention { heads, span }, &[q, k, v]) } else { composed([q, k, v], heads, &span) }
 }
 
 /// One over the square root of the size of a head.
@@ -39,16 +47,21 @@ pub(crate) fn scale_of(head_dim: usize) -> f64 {
 }
 
 /// The same of operations the library differentiates, one sequence after the other.
-pub(super) fn composed(q: &Tensor, k: &Tensor, v: &Tensor, span: &Span) -> Result<Tensor> {
-    let (_, heads, head_dim) = q.dims3()?;
-    let kv_heads = k.dim(1)?;
+pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Result<Tensor> {
+    let Heads { heads, kv_heads, head_dim } = heads;
     let (group, scale) = (heads / kv_heads, scale_of(head_dim));
+    let tokens = q.dim(0)?;
+    let (q, k, v) = (
+        q.reshape((tokens, heads, head_dim))?,
+        k.reshape((tokens, kv_heads, head_dim))?,
+        v.reshape((tokens, kv_heads, head_dim))?,
+    );
     let sequences = span.starts.windows(2).filter(|ends| ends[1] > ends[0]).map(|ends| {
         let len = ends[1] - ends[0];
         let part = |x: &Tensor| x.narrow(0, ends[0], len)?.transpose(0, 1)?.contiguous();
         // Heads of queries that share keys lie one below the other.
-        let q = part(q)?.reshape((kv_heads, group * len, head_dim))?;
-        let scores = (q.matmul(&part(k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
+        let q = part(&q)?.reshape((kv_heads, group * len, head_dim))?;
+        let scores = (q.matmul(&part(&k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
         let hidden =
             |row: usize, column: usize| column > row || span.window.is_some_and(|window| column + window <= row);
         let mask: Vec<f32> =
@@ -56,44 +69,28 @@ pub(super) fn composed(q: &Tensor, k: &Tensor, v: &Tensor, span: &Span) -> Resul
         let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
         let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
         let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
-        let out = shares.reshape((kv_heads, group * len, len))?.matmul(&part(v)?)?;
+        let out = shares.reshape((kv_heads, group * len, len))?.matmul(&part(&v)?)?;
         out.reshape((heads, len, head_dim))?.transpose(0, 1)
     });
-    Tensor::cat(&sequences.collect::<Result<Vec<_>>>()?, 0)
+    Tensor::cat(&sequences.collect::<Result<Vec<_>>>()?, 0)?.reshape((tokens, heads * head_dim))
 }
 
 struct Attention {
+    heads: Heads,
     span: Span,
 }
 
-/// Sizes of a batch's heads.
-#[derive(Clone, Copy)]
-struct Heads {
-    heads: usize,
-    kv_heads: usize,
-    head_dim: usize,
-}
-
 impl Heads {
-    fn read(q: &Shape, k: &Shape) -> Result<Self> {
-        let (tokens, heads, head_dim) = q.dims3()?;
-        let (same, kv_heads, _) = k.dims3()?;
-        if tokens != same || kv_heads == 0 || heads % kv_heads != 0 {
-            candle_core::bail!("queries of {q:?} do not fit keys of {k:?}");
-        }
-        Ok(Self { heads, kv_heads, head_dim })
-    }
-
-    fn width(self) -> usize {
+    pub(crate) fn width(self) -> usize {
         self.heads * self.head_dim
     }
 
-    fn kv_width(self) -> usize {
+    pub(crate) fn kv_width(self) -> usize {
         self.kv_heads * self.head_dim
     }
 
     /// Offset of the keys of a head of queries.
-    fn keys_of(self, head: usize) -> usize {
+    pub(crate) fn keys_of(self, head: usize) -> usize {
         head / (self.heads / self.kv_heads) * self.head_dim
     }
 
@@ -154,28 +151,43 @@ impl Span {
             (k, keys.transposed()),
             (out, View::rows(columns)),
         );
-        for (row, scores) in out.chunks_exact_mut(columns).enumerate() {
-            let at = tile.from + row;
-            let start = self.window.map_or(0, |window| (at + 1).saturating_sub(window)) - tile.first;
-            let end = at + 1 - tile.first;
-            scores[..start].fill(T::ZERO);
-            scores[end..].fill(T::ZERO);
-            softmax(&mut scores[start..end]);
-        }
+        wide(
+            #[inline(always)]
+            || {
+                for (row, scores) in out.chunks_exact_mut(columns).enumerate() {
+                    let at = tile.from + row;
+                    let start = self.window.map_or(0, |window| (at + 1).saturating_sub(window)) - tile.first;
+                    let end = at + 1 - tile.first;
+                    scores[..start].fill(T::ZERO);
+                    scores[end..].fill(T::ZERO);
+                    softmax(&mut scores[start..end]);
+                }
+            },
+        );
     }
 }
 
 /// Replaces numbers by their shares.
+#[inline(always)]
 pub(crate) fn softmax<T: Number>(numbers: &mut [T]) {
     let most = largest(numbers);
-    numbers.iter_mut().for_each(|number| *number -= most);
-    T::exponentials(numbers);
+    numbers.iter_mut().for_each(|number| *number = (*number - most).exponential());
     let share = T::ONE / sum(numbers);
     numbers.iter_mut().for_each(|number| *number *= share);
 }
 
-impl Attention {
-    fn forward<T: Number>(&self, heads: Heads, [q, k, v]: [&[T]; 3]) -> Vec<T> {
+/// `dS = P (dP - sum(P dP))`, row by row, in place of `dP`.
+#[inline(always)]
+fn through_softmax<T: Number>(shares: &[T], dshares: &mut [T], columns: usize) {
+    for (shares, dshares) in shares.chunks_exact(columns).zip(dshares.chunks_exact_mut(columns)) {
+        let mean = dot(shares, dshares);
+        dshares.iter_mut().zip(shares).for_each(|(d, share)| *d = *share * (*d - mean));
+    }
+}
+
+impl<T: Number> Pass<T> for Attention {
+    fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
+        let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let mut out = vec![T::ZERO; q.len()];
         let parts = self.span.split(&mut out, width).into_par_iter().zip(self.span.starts.par_windows(2));
@@ -193,12 +205,13 @@ impl Attention {
                 }
             }
         });
-        out
+        Ok((out, width))
     }
 
     /// With `P` the shares and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`, `dQ = dS K` and `dK = dS^T Q`, the last two
     /// times the scale.
-    fn backward<T: Number>(&self, heads: Heads, [q, k, v, grad]: [&[T]; 4]) -> [Vec<T>; 3] {
+    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+        let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let [mut dq, mut dk, mut dv] = [q, k, v].map(|x| vec![T::ZERO; x.len()]);
         let outs = self.span.split(&mut dq, width).into_par_iter().zip(self.span.split(&mut dk, kv_width));
@@ -206,7 +219,7 @@ impl Attention {
         let buffers = || (Vec::new(), Vec::new());
         outs.for_each_init(buffers, |(shares, dshares), (((dq, dk), dv), ends)| {
             let (start, end) = (ends[0], ends[1]);
-            let [q, grad] = [q, grad].map(|x| &x[start * width..end * width]);
+            let [q, gradient] = [q, gradient.as_slice()].map(|x| &x[start * width..end * width]);
             let [k, v] = [k, v].map(|x| &x[start * kv_width..end * kv_width]);
             for tile in self.span.tiles(end - start) {
                 let (rows, columns) = (tile.rows(), tile.columns());
@@ -217,7 +230,7 @@ impl Attention {
                     self.span.shares(tile, heads, head, [q, k], shares);
                     dshares.resize(rows * columns, T::ZERO);
                     let by_columns = (columns, heads.head_dim, rows);
-                    let into = (grad, own);
+                    let into = (gradient, own);
                     multiply(
                         by_columns,
                         Product::plain().added(),
@@ -227,10 +240,10 @@ impl Attention {
                     );
                     let size = (rows, columns, heads.head_dim);
                     multiply(size, Product::plain(), into, (v, shared.transposed()), (&mut *dshares, plain));
-                    for (shares, dshares) in shares.chunks_exact(columns).zip(dshares.chunks_exact_mut(columns)) {
-                        let mean = dot(shares, dshares);
-                        dshares.iter_mut().zip(shares).for_each(|(d, share)| *d = *share * (*d - mean));
-                    }
+                    wide(
+                        #[inline(always)]
+                        || through_softmax(shares, dshares, columns),
+                    );
                     let scaled = Product::plain().times(heads.scale());
                     let by_rows = (rows, heads.head_dim, columns);
                     multiply(by_rows, scaled, (dshares, plain), (k, shared), (&mut *dq, own));
@@ -238,45 +251,7 @@ impl Attention {
                 }
             }
         });
-        [dq, dk, dv]
-    }
-}
-
-impl CustomOp3 for Attention {
-    fn name(&self) -> &'static str {
-        "attention"
-    }
-
-    fn cpu_fwd(
-        &self,
-        q: &CpuStorage,
-        ql: &Layout,
-        k: &CpuStorage,
-        kl: &Layout,
-        v: &CpuStorage,
-        vl: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let heads = Heads::read(ql.shape(), kl.shape())?;
-        by_type!(x_type(q), T => {
-            let out = self.forward::<T>(heads, [slice(q, ql)?, slice(k, kl)?, slice(v, vl)?]);
-            Ok((<T as candle_core::WithDType>::to_cpu_storage_owned(out), ql.shape().clone()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        q: &Tensor,
-        k: &Tensor,
-        v: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let heads = Heads::read(q.shape(), k.shape())?;
-        let grad = grad.contiguous()?;
-        by_type!(q.dtype(), T => {
-            let (qs, ks, vs, gs) = (Held::new(q), Held::new(k), Held::new(v), Held::new(&grad));
-            let [dq, dk, dv] = self.backward::<T>(heads, [qs.slice()?, ks.slice()?, vs.slice()?, gs.slice()?]);
-            Ok((Some(tensor(dq, q)?), Some(tensor(dk, k)?), Some(tensor(dv, v)?)))
-        })
+        [dq, dk, dv].into_iter().enumerate().for_each(|(input, gradient)| back.give(input, gradient));
+        Ok(())
     }
 }

@@ -1,69 +1,62 @@
 //! Products with weights.
 
 use assay_kernels::{Product, View, multiply};
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Tensor};
 
-use super::norm::x_type;
-use super::numbers::{Held, Number, by_type, is_fused, slice};
+use super::numbers::{Number, is_fused};
+use super::tape::{Back, Pass, Tape};
 
 /// `x` of `[rows, in]` times the transpose of `weight` of `[out, in]`, to `[rows, out]`.
-pub(crate) fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    if is_fused(x) {
-        return x.contiguous()?.apply_op2(weight, Linear);
+pub(crate) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+    if !is_fused(x) {
+        return x.matmul(&weight.t()?);
     }
-    x.matmul(&weight.t()?)
+    let ((rows, inner), (out, same)) = (x.dims2()?, weight.dims2()?);
+    if inner != same {
+        candle_core::bail!("rows of {inner} numbers do not fit a weight of {out} x {same}");
+    }
+    tape.run(Linear { rows, inner, out }, &[x, weight])
 }
 
-struct Linear;
+struct Linear {
+    rows: usize,
+    inner: usize,
+    out: usize,
+}
 
 /// Multiplications under which one thread is quicker than waking others.
 const ALONE: usize = 1 << 20;
 
-/// Threads for a product of this size.
-fn threads((m, n, k): (usize, usize, usize)) -> usize {
-    if m * n * k < ALONE { 1 } else { rayon::current_num_threads() }
+/// Adds `left * right` to `sum`, for matrices seen through views.
+fn add_product<T: Number>(
+    size @ (m, n, k): (usize, usize, usize),
+    left: (&[T], View),
+    right: (&[T], View),
+    sum: &mut [T],
+) {
+    let threads = if m * n * k < ALONE { 1 } else { rayon::current_num_threads() };
+    multiply(size, Product::plain().added().on(threads), left, right, (sum, View::rows(n)));
 }
 
-/// `left * right`, for matrices seen through views.
-fn product<T: Number>(size @ (m, n, _): (usize, usize, usize), left: (&[T], View), right: (&[T], View)) -> Vec<T> {
-    let mut out = vec![T::ZERO; m * n];
-    multiply(size, Product::plain().on(threads(size)), left, right, (&mut out, View::rows(n)));
-    out
-}
-
-impl CustomOp2 for Linear {
-    fn name(&self) -> &'static str {
-        "linear"
+impl<T: Number> Pass<T> for Linear {
+    fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
+        let Self { rows, inner, out } = *self;
+        let mut product = vec![T::ZERO; rows * out];
+        let (x, weight) = ((inputs[0], View::rows(inner)), (inputs[1], View::rows(inner).transposed()));
+        add_product((rows, out, inner), x, weight, &mut product);
+        Ok((product, out))
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, xl: &Layout, w: &CpuStorage, wl: &Layout) -> Result<(CpuStorage, Shape)> {
-        let ((rows, inner), (out, same)) = (xl.shape().dims2()?, wl.shape().dims2()?);
-        if inner != same {
-            candle_core::bail!("rows of {inner} numbers do not fit a weight of {out} x {same}");
+    /// `dx = dy * w` and `dw = dy^T * x`, for the layout weights have and onto what is there, so that nothing is transposed or moved.
+    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+        let Self { rows, inner, out } = *self;
+        let (x, weight) = ((inputs[0], View::rows(inner)), (inputs[1], View::rows(inner)));
+        if back.wants(0) {
+            add_product((rows, inner, out), (&gradient, View::rows(out)), weight, back.sum(0));
         }
-        by_type!(x_type(x), T => {
-            let weight = View::rows(inner).transposed();
-            let found = product::<T>((rows, out, inner), (slice(x, xl)?, View::rows(inner)), (slice(w, wl)?, weight));
-            Ok((<T as candle_core::WithDType>::to_cpu_storage_owned(found), Shape::from((rows, out))))
-        })
-    }
-
-    /// `dx = dy * w` and `dw = dy^T * x`. Written for the layout weights have, so that no gradient is transposed.
-    fn bwd(&self, x: &Tensor, weight: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let ((rows, inner), (out, _)) = (x.dims2()?, weight.dims2()?);
-        let grad = grad.contiguous()?;
-        by_type!(x.dtype(), T => {
-            let (xs, ws, gs) = (Held::new(x), Held::new(weight), Held::new(&grad));
-            let (xs, ws, gs) = (xs.slice::<T>()?, ws.slice::<T>()?, gs.slice::<T>()?);
-            let dx = x.track_op().then(|| {
-                let found = product((rows, inner, out), (gs, View::rows(out)), (ws, View::rows(inner)));
-                Tensor::from_vec(found, (rows, inner), x.device())
-            });
-            let dw = weight.track_op().then(|| {
-                let found = product((out, inner, rows), (gs, View::rows(out).transposed()), (xs, View::rows(inner)));
-                Tensor::from_vec(found, (out, inner), x.device())
-            });
-            Ok((dx.transpose()?, dw.transpose()?))
-        })
+        if back.wants(1) {
+            add_product((out, inner, rows), (&gradient, View::rows(out).transposed()), x, back.sum(1));
+        }
+        Ok(())
     }
 }

@@ -1,10 +1,7 @@
 //! The numbers of tensors on a CPU, as slices.
 
 use assay_kernels::Real;
-use candle_core::{CpuStorage, DType, Layout, Result, Storage, StorageRef, Tensor, WithDType};
-
-/// Rows one thread takes at a time. Sums over rows are made of sums over so many, so results do not depend on threads.
-pub(crate) const ROWS: usize = 64;
+use candle_core::{DType, Layout, Result, Storage, StorageRef, Tensor, WithDType};
 
 /// A type the passes over rows are written for.
 pub(crate) trait Number: Real + WithDType {}
@@ -35,14 +32,6 @@ macro_rules! by_type {
 }
 pub(crate) use by_type;
 
-/// The numbers of a contiguous argument of an operation.
-pub(crate) fn slice<'a, T: Number>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> {
-    match layout.contiguous_offsets() {
-        Some((start, end)) => Ok(&T::cpu_storage_as_slice(storage)?[start..end]),
-        None => candle_core::bail!("passes over rows read contiguous tensors"),
-    }
-}
-
 /// A contiguous tensor on a CPU, held for reading.
 pub(crate) struct Held<'a> {
     storage: StorageRef<'a>,
@@ -56,15 +45,11 @@ impl<'a> Held<'a> {
     }
 
     /// Its numbers.
-    pub(crate) fn slice<T: Number>(&self) -> Result<&[T]> {
-        match &*self.storage {
-            Storage::Cpu(storage) => slice(storage, self.layout),
-            Storage::Cuda(_) | Storage::Metal(_) => candle_core::bail!("passes over rows run on a CPU"),
-        }
+    pub(crate) fn slice<T: WithDType>(&self) -> Result<&[T]> {
+        let Storage::Cpu(storage) = &*self.storage else { candle_core::bail!("passes over rows run on a CPU") };
+        let Some((start, end)) = self.layout.contiguous_offsets() else {
+            candle_core::bail!("passes over rows read contiguous tensors")
+        };
+        Ok(&T::cpu_storage_as_slice(storage)?[start..end])
     }
-}
-
-/// A tensor of these numbers, on the CPU.
-pub(crate) fn tensor<T: Number>(numbers: Vec<T>, like: &Tensor) -> Result<Tensor> {
-    Tensor::from_vec(numbers, like.shape(), like.device())
 }

@@ -1,10 +1,12 @@
 //! Rotary positions (RoPE, arXiv 2104.09864), in the order of Hugging Face's weights: dimension `i` turns with `i + head_dim / 2`.
 
-use candle_core::{CpuStorage, CustomOp3, D, DType, Device, Layout, Result, Shape, Tensor};
+use assay_kernels::wide;
+use candle_core::{D, DType, Device, Result, Tensor};
 use rayon::prelude::*;
 
-use super::norm::x_type;
-use super::numbers::{Held, Number, ROWS, by_type, is_fused, slice, tensor};
+use super::numbers::{Held, Number, is_fused};
+use super::passes::rows_of;
+use super::tape::{Back, Pass, Tape};
 
 /// Cosines and sines of the positions of some tokens, each `[tokens, head_dim / 2]`.
 #[derive(Debug, Clone)]
@@ -25,78 +27,72 @@ impl Turns {
     }
 }
 
-/// Turns the heads of `[tokens, heads, head_dim]`.
-pub(crate) fn rotate(x: &Tensor, turns: &Turns) -> Result<Tensor> {
+/// Turns each stretch of `head_dim` numbers of each row of `[tokens, heads * head_dim]`.
+pub(crate) fn rotate(x: &Tensor, turns: &Turns, head_dim: usize, tape: &mut Tape) -> Result<Tensor> {
+    let (tokens, width) = x.dims2()?;
     if is_fused(x) {
-        return x.contiguous()?.apply_op3(&turns.cos, &turns.sin, Rotate);
+        return tape.run(Rotate { turns: turns.clone(), width, head_dim }, &[x]);
     }
-    let half = x.dim(D::Minus1)? / 2;
-    let (one, other) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
+    let heads = x.reshape((tokens, width / head_dim, head_dim))?;
+    let half = head_dim / 2;
+    let (one, other) = (heads.narrow(D::Minus1, 0, half)?, heads.narrow(D::Minus1, half, half)?);
     let (cos, sin) = (turns.cos.unsqueeze(1)?, turns.sin.unsqueeze(1)?);
     let first = (one.broadcast_mul(&cos)? - other.broadcast_mul(&sin)?)?;
     let second = (other.broadcast_mul(&cos)? + one.broadcast_mul(&sin)?)?;
-    Tensor::cat(&[first, second], D::Minus1)
+    Tensor::cat(&[first, second], D::Minus1)?.reshape((tokens, width))
 }
 
-struct Rotate;
+struct Rotate {
+    turns: Turns,
+    width: usize,
+    head_dim: usize,
+}
 
-/// Turns each head of each token by its angles, or back.
-fn turned<T: Number>(x: &[T], [heads, head_dim]: [usize; 2], cos: &[T], sin: &[T], back: bool) -> Vec<T> {
-    let (half, width) = (head_dim / 2, heads * head_dim);
-    let mut out = vec![T::ZERO; x.len()];
-    let chunks = out.par_chunks_mut(ROWS * width).zip(x.par_chunks(ROWS * width));
-    let angles = cos.par_chunks(ROWS * half).zip(sin.par_chunks(ROWS * half));
-    chunks.zip(angles).for_each(|((out, x), (cos, sin))| {
-        let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
-        for ((out, x), (cos, sin)) in rows.zip(cos.chunks_exact(half).zip(sin.chunks_exact(half))) {
-            for (out, x) in out.chunks_exact_mut(head_dim).zip(x.chunks_exact(head_dim)) {
-                let ((first, second), (one, other)) = (out.split_at_mut(half), x.split_at(half));
-                for at in 0..half {
-                    let sin = if back { -sin[at] } else { sin[at] };
-                    first[at] = one[at] * cos[at] - other[at] * sin;
-                    second[at] = other[at] * cos[at] + one[at] * sin;
-                }
+/// Turns the heads of some tokens by the angles of each, `direction` times.
+#[inline(always)]
+fn turned<T: Number>(x: &[T], [cos, sin]: [&[T]; 2], [width, head_dim]: [usize; 2], direction: T, out: &mut [T]) {
+    let half = head_dim / 2;
+    let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
+    for ((out, x), (cos, sin)) in rows.zip(cos.chunks_exact(half).zip(sin.chunks_exact(half))) {
+        for (out, x) in out.chunks_exact_mut(head_dim).zip(x.chunks_exact(head_dim)) {
+            let ((first, second), (one, other)) = (out.split_at_mut(half), x.split_at(half));
+            let outs = first.iter_mut().zip(second);
+            for (((first, second), (one, other)), (cos, sin)) in
+                outs.zip(one.iter().zip(other)).zip(cos.iter().zip(sin))
+            {
+                let sin = direction * *sin;
+                *first = *one * *cos - *other * sin;
+                *second = *other * *cos + *one * sin;
             }
         }
-    });
-    out
+    }
 }
 
-impl CustomOp3 for Rotate {
-    fn name(&self) -> &'static str {
-        "rotate"
+impl Rotate {
+    fn pass<T: Number>(&self, x: &[T], direction: T) -> Result<Vec<T>> {
+        let (cos, sin) = (Held::new(&self.turns.cos), Held::new(&self.turns.sin));
+        let (cos, sin) = (cos.slice::<T>()?, sin.slice::<T>()?);
+        let (width, half, rows) = (self.width, self.head_dim / 2, rows_of(self.width));
+        let mut out = vec![T::ZERO; x.len()];
+        let pieces = out.par_chunks_mut(rows * width).zip(x.par_chunks(rows * width));
+        let angles = cos.par_chunks(rows * half).zip(sin.par_chunks(rows * half));
+        pieces.zip(angles).for_each(|((out, x), (cos, sin))| {
+            wide(
+                #[inline(always)]
+                || turned(x, [cos, sin], [width, self.head_dim], direction, out),
+            );
+        });
+        Ok(out)
+    }
+}
+
+impl<T: Number> Pass<T> for Rotate {
+    fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
+        Ok((self.pass(inputs[0], T::ONE)?, self.width))
     }
 
-    fn cpu_fwd(
-        &self,
-        x: &CpuStorage,
-        xl: &Layout,
-        cos: &CpuStorage,
-        cl: &Layout,
-        sin: &CpuStorage,
-        sl: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (_, heads, head_dim) = xl.shape().dims3()?;
-        by_type!(x_type(x), T => {
-            let out = turned::<T>(slice(x, xl)?, [heads, head_dim], slice(cos, cl)?, slice(sin, sl)?, false);
-            Ok((<T as candle_core::WithDType>::to_cpu_storage_owned(out), xl.shape().clone()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        x: &Tensor,
-        cos: &Tensor,
-        sin: &Tensor,
-        _: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let (_, heads, head_dim) = x.dims3()?;
-        let grad = grad.contiguous()?;
-        by_type!(x.dtype(), T => {
-            let (grads, coss, sins) = (Held::new(&grad), Held::new(cos), Held::new(sin));
-            let dx = turned::<T>(grads.slice()?, [heads, head_dim], coss.slice()?, sins.slice()?, true);
-            Ok((Some(tensor(dx, x)?), None, None))
-        })
+    fn backward(&self, _: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+        back.give(0, self.pass(&gradient, -T::ONE)?);
+        Ok(())
     }
 }

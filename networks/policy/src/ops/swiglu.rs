@@ -1,77 +1,76 @@
 //! The gated activation of the feed-forward part (SwiGLU, arXiv 2002.05202).
 
-use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
+use assay_kernels::wide;
+use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-use super::norm::x_type;
-use super::numbers::{Held, Number, by_type, is_fused, slice, tensor};
+use super::numbers::{Number, is_fused};
+use super::passes::PIECE;
+use super::tape::{Back, Pass, Tape};
 
-/// Numbers one thread takes at a time.
-const CHUNK: usize = 8_192;
-
-/// `gate * sigmoid(gate) * up`, for two tensors of one shape.
-pub(crate) fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+/// `gate * sigmoid(gate) * up`, for two matrices of one shape.
+pub(crate) fn swiglu(gate: &Tensor, up: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(gate) {
-        return gate.contiguous()?.apply_op2(&up.contiguous()?, SwiGlu);
+        return tape.run(SwiGlu { width: gate.dim(1)? }, &[gate, up]);
     }
     gate.silu()? * up
 }
 
-struct SwiGlu;
-
-/// The logistic function of each number.
-fn sigmoids<T: Number>(numbers: &[T], out: &mut [T]) {
-    out.iter_mut().zip(numbers).for_each(|(out, x)| *out = -*x);
-    T::exponentials(out);
-    out.iter_mut().for_each(|out| *out = T::ONE / (T::ONE + *out));
+struct SwiGlu {
+    width: usize,
 }
 
-fn forward<T: Number>(gate: &[T], up: &[T]) -> Vec<T> {
-    let mut out = vec![T::ZERO; gate.len()];
-    let chunks = out.par_chunks_mut(CHUNK).zip(gate.par_chunks(CHUNK)).zip(up.par_chunks(CHUNK));
-    chunks.for_each(|((out, gate), up)| {
-        sigmoids(gate, out);
-        for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
-            *out = *out * *gate * *up;
-        }
-    });
-    out
+/// The logistic function.
+#[inline(always)]
+fn sigmoid<T: Number>(x: T) -> T {
+    T::ONE / (T::ONE + (-x).exponential())
+}
+
+#[inline(always)]
+fn gated<T: Number>(gate: &[T], up: &[T], out: &mut [T]) {
+    for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
+        *out = sigmoid(*gate) * *gate * *up;
+    }
 }
 
 /// With `s = sigmoid(gate)`: `dgate = dy * up * s * (1 + gate * (1 - s))` and `dup = dy * gate * s`.
-fn backward<T: Number>(gate: &[T], up: &[T], grad: &[T]) -> (Vec<T>, Vec<T>) {
-    let (mut dgate, mut dup) = (vec![T::ZERO; gate.len()], vec![T::ZERO; up.len()]);
-    let outs = dgate.par_chunks_mut(CHUNK).zip(dup.par_chunks_mut(CHUNK));
-    let ins = gate.par_chunks(CHUNK).zip(up.par_chunks(CHUNK)).zip(grad.par_chunks(CHUNK));
-    outs.zip(ins).for_each(|((dgate, dup), ((gate, up), grad))| {
-        sigmoids(gate, dgate);
-        for at in 0..gate.len() {
-            let s = dgate[at];
-            dup[at] = grad[at] * gate[at] * s;
-            dgate[at] = grad[at] * up[at] * s * (T::ONE + gate[at] * (T::ONE - s));
-        }
-    });
-    (dgate, dup)
+#[inline(always)]
+fn differentiated<T: Number>([gate, up, gradient]: [&[T]; 3], dgate: &mut [T], dup: &mut [T]) {
+    let ins = gate.iter().zip(up).zip(gradient);
+    for (((gate, up), gradient), (dgate, dup)) in ins.zip(dgate.iter_mut().zip(dup)) {
+        let s = sigmoid(*gate);
+        *dup = *gradient * *gate * s;
+        *dgate = *gradient * *up * s * (T::ONE + *gate * (T::ONE - s));
+    }
 }
 
-impl CustomOp2 for SwiGlu {
-    fn name(&self) -> &'static str {
-        "swiglu"
+impl<T: Number> Pass<T> for SwiGlu {
+    fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
+        let (gate, up) = (inputs[0], inputs[1]);
+        let mut out = vec![T::ZERO; gate.len()];
+        let pieces = out.par_chunks_mut(PIECE).zip(gate.par_chunks(PIECE)).zip(up.par_chunks(PIECE));
+        pieces.for_each(|((out, gate), up)| {
+            wide(
+                #[inline(always)]
+                || gated(gate, up, out),
+            );
+        });
+        Ok((out, self.width))
     }
 
-    fn cpu_fwd(&self, gate: &CpuStorage, gl: &Layout, up: &CpuStorage, ul: &Layout) -> Result<(CpuStorage, Shape)> {
-        by_type!(x_type(gate), T => {
-            let out = forward::<T>(slice(gate, gl)?, slice(up, ul)?);
-            Ok((<T as candle_core::WithDType>::to_cpu_storage_owned(out), gl.shape().clone()))
-        })
-    }
-
-    fn bwd(&self, gate: &Tensor, up: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
-        let grad = grad.contiguous()?;
-        by_type!(gate.dtype(), T => {
-            let (gates, ups, grads) = (Held::new(gate), Held::new(up), Held::new(&grad));
-            let (dgate, dup) = backward::<T>(gates.slice()?, ups.slice()?, grads.slice()?);
-            Ok((Some(tensor(dgate, gate)?), Some(tensor(dup, up)?)))
-        })
+    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+        let (gate, up) = (inputs[0], inputs[1]);
+        let (mut dgate, mut dup) = (vec![T::ZERO; gate.len()], vec![T::ZERO; up.len()]);
+        let outs = dgate.par_chunks_mut(PIECE).zip(dup.par_chunks_mut(PIECE));
+        let ins = gate.par_chunks(PIECE).zip(up.par_chunks(PIECE)).zip(gradient.par_chunks(PIECE));
+        outs.zip(ins).for_each(|((dgate, dup), ((gate, up), gradient))| {
+            wide(
+                #[inline(always)]
+                || differentiated([gate, up, gradient], dgate, dup),
+            );
+        });
+        back.give(0, dgate);
+        back.give(1, dup);
+        Ok(())
     }
 }

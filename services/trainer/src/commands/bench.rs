@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_core::{Clock, Random, SystemClock};
 use assay_policy::optimiser::{AdamW, AdamWSettings};
-use assay_policy::{Batch, Policy, PolicyOptions, Sampling, Text, Wanted, generate};
+use assay_policy::{Batch, Graph, Policy, PolicyOptions, Sampling, Text, Wanted, generate};
 use assay_trainer::learn::add_gradients;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
@@ -48,15 +48,16 @@ fn median(times: &mut [Duration]) -> f64 {
 }
 
 /// Mean negative log-probability of every token but the first of each text.
-fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<Tensor> {
+fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
     let texts: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
     let batch = Batch::new(&texts, policy.vocabulary(), policy.device())?;
-    Ok(policy.score(&batch, 1.0)?.log_probs.mean_all()?.neg()?)
+    let scored = policy.score(&batch, 1.0)?;
+    Ok((scored.log_probs.mean_all()?.neg()?, scored.graph))
 }
 
-fn gradients(policy: &Policy, loss: &Tensor) -> anyhow::Result<BTreeMap<String, Tensor>> {
+fn gradients(policy: &Policy, loss: &Tensor, graph: Graph) -> anyhow::Result<BTreeMap<String, Tensor>> {
     let mut gradients = BTreeMap::new();
-    add_gradients(policy, loss, &mut gradients)?;
+    add_gradients(policy, loss, graph, &mut gradients)?;
     Ok(gradients)
 }
 
@@ -74,10 +75,10 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
     let mut times = [const { Vec::new() }; 4];
     for round in 0..=sizes.rounds {
         let started = clock.monotonic();
-        let loss = loss(&policy, &texts)?;
+        let (loss, graph) = loss(&policy, &texts)?;
         loss.to_scalar::<f32>()?;
         let forward = clock.monotonic();
-        let gradients = gradients(&policy, &loss)?;
+        let gradients = gradients(&policy, &loss, graph)?;
         let backward = clock.monotonic();
         optimiser.step(&gradients, 1e-4)?;
         let done = clock.monotonic();
@@ -121,12 +122,12 @@ fn write(sizes: &BenchSizes, [prompts, prompt_length, samples, new_tokens]: [usi
 fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::Result<Value> {
     let texts = score::read(input)?;
     let policy = Policy::open(model, &device(), DType::F32, &PolicyOptions::default())?;
-    let loss = loss(&policy, &texts)?;
+    let (loss, graph) = loss(&policy, &texts)?;
     let norm = |gradient: Tensor| -> anyhow::Result<f64> {
         let squares: f64 = gradient.flatten_all()?.to_vec1::<f32>()?.iter().map(|one| f64::from(*one).powi(2)).sum();
         Ok(squares.sqrt())
     };
-    let norms = gradients(&policy, &loss)?
+    let norms = gradients(&policy, &loss, graph)?
         .into_iter()
         .map(|(name, gradient)| Ok((name, norm(gradient)?)))
         .collect::<anyhow::Result<BTreeMap<String, f64>>>()?;
