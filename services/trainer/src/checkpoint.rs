@@ -41,6 +41,8 @@ const STATE: &str = "state.bin";
 const WEIGHTS: &str = "trained.safetensors";
 const OPTIMISER: &str = "optimiser.safetensors";
 const REFERENCE: &str = "reference";
+/// What the name of a checkpoint starts with while it is written.
+const UNFINISHED: &str = ".unfinished-";
 /// Folder of the policy as others read it.
 pub const MODEL: &str = "model";
 /// Files of a tokenizer that go with the weights.
@@ -84,6 +86,16 @@ impl Checkpoints {
         self.folder.join(format!("step-{step:06}"))
     }
 
+    /// Removes what was being written when a run was killed.
+    fn remove_unfinished(&self) -> anyhow::Result<()> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Ok(()) };
+        for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+            let place = entry.path();
+            fs::remove_dir_all(&place).with_context(|| format!("cannot remove `{}`", place.display()))?;
+        }
+        Ok(())
+    }
+
     /// Writes one, and removes those that are too old.
     ///
     /// # Errors
@@ -100,10 +112,8 @@ impl Checkpoints {
         if place.exists() {
             return Ok(place);
         }
-        let beside = self.folder.join(format!(".step-{:06}.partial", state.step));
-        if beside.exists() {
-            fs::remove_dir_all(&beside).with_context(|| format!("cannot remove `{}`", beside.display()))?;
-        }
+        self.remove_unfinished()?;
+        let beside = self.folder.join(format!("{UNFINISHED}{:06}", state.step));
         fs::create_dir_all(&beside).with_context(|| format!("cannot make `{}`", beside.display()))?;
         write_model(policy, tokenizer, &beside.join(MODEL))?;
         save::tensors(&beside.join(WEIGHTS), &policy.numbers())?;

@@ -75,6 +75,12 @@ pub enum DataError {
         /// Their key.
         key: String,
     },
+    /// A file has no line.
+    #[error("`{}` has no prompt: it is empty", path.display())]
+    NoLines {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no prompt.
     #[error("the source of prompts is empty")]
     Empty,

@@ -241,6 +241,11 @@ impl Rewards {
             let (sent, got) = (item.id.as_deref().unwrap_or_default(), result.id.as_deref().unwrap_or_default());
             return Err(RewardsError::Unexpected(format!("the result of `{sent}` is that of `{got}`")));
         }
+        let odd = |score: f64| !(0.0..=1.0).contains(&score);
+        if let Some(result) = reply.results.iter().find(|result| result.score.is_some_and(odd)) {
+            let (id, score) = (result.id.as_deref().unwrap_or_default(), result.score.unwrap_or_default());
+            return Err(RewardsError::Unexpected(format!("`{id}` has the score {score}; scores are from 0 to 1")));
+        }
         Ok(reply)
     }
 

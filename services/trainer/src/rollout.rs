@@ -59,6 +59,22 @@ pub fn item(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
     source.problem(index).with_context(|| format!("the data has no prompt {index}; was it changed under the run?"))
 }
 
+/// The tokens of a prompt.
+///
+/// # Errors
+/// It has no tokens, a part of it has none, or there is no room behind it for a completion.
+pub fn read(item: &Item, tokens: &Tokens, policy: &Policy) -> anyhow::Result<Vec<u32>> {
+    let prompt = tokens.encode(&item.prompt).with_context(|| format!("the prompt with the key `{}`", item.key))?;
+    anyhow::ensure!(
+        prompt.len() < policy.max_positions(),
+        "the prompt with the key `{}` has {} tokens, and the policy is made for {}",
+        item.key,
+        prompt.len(),
+        policy.max_positions()
+    );
+    Ok(prompt)
+}
+
 /// Goes on with completions until `enough` groups are done, or all. False where `stop` was raised before: what is written then is not
 /// to be used.
 ///
@@ -75,14 +91,7 @@ pub fn write(
 ) -> anyhow::Result<bool> {
     let (mut wanted, mut of) = (Vec::new(), Vec::new());
     for (at, group) in groups.iter().enumerate() {
-        let prompt: Arc<[u32]> = tokens.encode(&item(source, group.prompt)?.prompt)?.into();
-        anyhow::ensure!(
-            prompt.len() < policy.max_positions(),
-            "prompt {} has {} tokens, and the policy is made for {}",
-            group.prompt,
-            prompt.len(),
-            policy.max_positions()
-        );
+        let prompt: Arc<[u32]> = read(&item(source, group.prompt)?, tokens, policy)?.into();
         for (number, rollout) in (0..).zip(&group.rollouts).filter(|(_, rollout)| !rollout.done) {
             let key = [seed, group.key, number];
             wanted.push(Wanted { prompt: Arc::clone(&prompt), written: rollout.tokens.clone(), key });

@@ -10,6 +10,8 @@ use tokenizers::Tokenizer;
 pub struct Tokens {
     tokenizer: Tokenizer,
     ends: Vec<u32>,
+    /// What stands for a text the tokenizer has no token for.
+    unknown: Option<u32>,
 }
 
 /// The files beside the weights are no tokenizer, or a text has no tokens.
@@ -47,7 +49,9 @@ impl Tokens {
         if ends.is_empty() {
             return Err(wrong("no file names the token that ends a text (`eos_token_id`)".to_owned()));
         }
-        Ok(Self { tokenizer, ends })
+        let whole: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("`tokenizer.json`: {error}")))?;
+        let unknown = whole["model"]["unk_token"].as_str().and_then(|name| tokenizer.token_to_id(name));
+        Ok(Self { tokenizer, ends, unknown })
     }
 
     /// Tokens that end a completion.
@@ -59,13 +63,28 @@ impl Tokens {
     /// The tokens of a text as it stands, without any put before or behind it.
     ///
     /// # Errors
-    /// The tokenizer fails on the text, or it has no tokens.
+    /// The tokenizer fails on the text, it has no tokens, or a part of it has none.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, TokensError> {
         let encoded = self.tokenizer.encode_fast(text, false).map_err(|error| TokensError(error.to_string()))?;
         if encoded.is_empty() {
             return Err(TokensError(format!("the text `{}` has no tokens", text.escape_debug())));
         }
+        if encoded.get_ids().iter().any(|id| Some(*id) == self.unknown) {
+            return Err(self.unread(text));
+        }
         Ok(encoded.get_ids().to_vec())
+    }
+
+    /// Says which part of a text has no token; the quick way of encoding keeps no places.
+    fn unread(&self, text: &str) -> TokensError {
+        let encoded = self.tokenizer.encode(text, false).ok();
+        let part = encoded.and_then(|encoded| {
+            let at = encoded.get_ids().iter().position(|id| Some(*id) == self.unknown)?;
+            let (start, end) = encoded.get_offsets()[at];
+            text.get(start..end)
+        });
+        let part = part.unwrap_or(text).escape_debug();
+        TokensError(format!("the tokenizer has no token for `{part}` in the text `{}`", text.escape_debug()))
     }
 
     /// The text of a completion: the token that ends it says nothing.

@@ -23,9 +23,13 @@ use crate::evaluation::{Examination, examine};
 use crate::experience::Experience;
 use crate::learn::{Learner, Pieces};
 use crate::rewards::Rewards;
+use crate::rollout;
 use crate::telemetry::{self, Progress, Telemetry, Values};
 use crate::text::Tokens;
 use crate::writing::{Place, Writer};
+
+/// Prompts looked at before anything is written: whether the policy reads them, and one of each type of task by the service.
+pub const LOOKED_AT: u64 = 10_000;
 
 /// Everything a run needs that outlives it.
 #[derive(Clone, Copy)]
@@ -168,6 +172,9 @@ impl<'a> Course<'a> {
         let policy = Policy::open(path, run.device, DType::F32, &options)?;
         let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
         let setup = run.setup()?;
+        for item in (0..run.source.size().unwrap_or(LOOKED_AT).min(LOOKED_AT)).filter_map(|at| run.source.problem(at)) {
+            rollout::read(&item, tokens, &policy)?;
+        }
         let (state, own) = match from {
             Some(place) => checkpoint::read(place, &setup, &policy, &mut optimiser)?,
             None => (State::default(), None),

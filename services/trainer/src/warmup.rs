@@ -12,6 +12,7 @@ use candle_core::Tensor;
 use crate::config::Config;
 use crate::data::Source;
 use crate::learn::add_gradients;
+use crate::rollout;
 use crate::telemetry::{Progress, Values};
 use crate::text::Tokens;
 
@@ -30,7 +31,7 @@ pub fn warm_up(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(u64, &Values) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let texts = texts(tokens, source)?;
+    let texts = texts(policy, tokens, source)?;
     let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
     let mut progress = Progress::new(config.warmup.steps, 0);
     let clock = assay_core::SystemClock::new();
@@ -81,15 +82,19 @@ fn likelihood(
 }
 
 /// Prompts with their solutions and the token that ends them.
-fn texts(tokens: &Tokens, source: &dyn Source) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
+fn texts(policy: &Policy, tokens: &Tokens, source: &dyn Source) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
     let size = source.size().context("solutions are learned of a source that has an end")?;
     let end = tokens.ends().first().copied().context("the tokenizer has no token that ends a text")?;
     let mut texts = Vec::new();
     for item in (0..size).filter_map(|index| source.problem(index)) {
         if let Some(solution) = &item.solution {
-            let mut completion = tokens.encode(solution)?;
+            let prompt = rollout::read(&item, tokens, policy)?;
+            let place = || format!("the solution of the prompt with the key `{}`", item.key);
+            let mut completion = tokens.encode(solution).with_context(place)?;
             completion.push(end);
-            texts.push((tokens.encode(&item.prompt)?, completion));
+            let (length, most) = (prompt.len() + completion.len(), policy.max_positions());
+            anyhow::ensure!(length <= most, "{} ends at token {length}, and the policy is made for {most}", place());
+            texts.push((prompt, completion));
         }
     }
     anyhow::ensure!(!texts.is_empty(), "no prompt has a `solution` to learn from");

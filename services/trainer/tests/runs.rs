@@ -101,6 +101,8 @@ fn a_run_that_is_killed_loses_nothing_but_time() {
         break;
     }
     assert!(left(folder.path(), "whole") == left(folder.path(), "killed"), "after {kills} kills");
+    let kept = fs::read_dir(folder.path().join("killed/checkpoints")).unwrap().flatten();
+    assert!(kept.map(|entry| entry.file_name()).all(|name| name.to_string_lossy().starts_with("step-")));
 }
 
 #[test]
@@ -161,4 +163,28 @@ fn a_policy_is_examined_and_scored() {
     let scored = trainer(folder.path(), &["score", "--model", "start", "--input", "ids"]).unwrap();
     let scored: BTreeMap<String, Vec<f64>> = serde_json::from_str(&scored).unwrap();
     assert!(scored["log_probs"].iter().all(|one| *one < 0.0) && scored["entropies"].len() == 2);
+}
+
+#[test]
+fn what_the_policy_cannot_read_is_refused_before_anything_is_written() {
+    let folder = start();
+    let place = folder.path();
+    let long = "1+".repeat(400) + "1=";
+    for (prompt, word) in [("1*1=", "no token for `*`"), (long.as_str(), "802 tokens")] {
+        let line =
+            serde_json::json!({ "prompt": prompt, "prompt_key": "odd", "task": { "type": "math", "answer": "1" } });
+        let good = serde_json::json!({ "prompt": "1+1=", "task": { "type": "math", "answer": "2" }, "solution": "2" });
+        fs::write(place.join("prompts.jsonl"), format!("{good}\n{line}\n")).unwrap();
+        let (data, rest) = (RUN.find("data =").unwrap(), RUN.find("rollout =").unwrap());
+        let run = format!("{}data.path = \"prompts.jsonl\"\n{}", &RUN[..data], &RUN[rest..]);
+        fs::write(place.join("run.toml"), run).unwrap();
+        let refused = train(place, "refused", &["--set", "evaluation.every=0"]).unwrap_err();
+        assert!(refused.contains(word) && refused.contains("`odd`"), "{refused}");
+        assert!(!place.join("refused/metrics.jsonl").exists());
+    }
+    fs::write(place.join("run.toml"), RUN).unwrap();
+    train(place, "done", &["--set", "training.steps=1"]).unwrap();
+    let words = ["picture", "--metric", "nobody/wrote", "--series", "one=done/metrics.jsonl", "--output", "one.svg"];
+    let refused = trainer(place, &words).unwrap_err();
+    assert!(refused.contains("`nobody/wrote`"), "{refused}");
 }

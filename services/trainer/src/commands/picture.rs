@@ -20,6 +20,11 @@ pub(crate) fn run(picture: &Picture) -> anyhow::Result<Ended> {
 
 fn one(series: &str, metric: &str) -> anyhow::Result<Series> {
     let (label, files) = series.split_once('=').with_context(|| format!("`{series}` is not `LABEL=FILE,FILE`"))?;
-    let runs = files.split(',').map(|file| Ok(read(Path::new(file), metric)?)).collect::<anyhow::Result<_>>()?;
+    let one = |file: &str| {
+        let numbers = read(Path::new(file), metric)?;
+        anyhow::ensure!(!numbers.is_empty(), "no step of `{file}` has `{metric}`; its lines name what there is");
+        Ok(numbers)
+    };
+    let runs = files.split(',').map(one).collect::<anyhow::Result<_>>()?;
     Ok(Series { label: label.to_owned(), runs })
 }

@@ -48,6 +48,9 @@ pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
     let texts = read(&score.input)?;
     let policy = Policy::open(&score.model, &device(), DType::F32, &PolicyOptions::default())?;
     let mut out = std::io::stdout().lock();
+    let longest = texts.iter().map(|text| text.prompt.len() + text.completion.len()).max().unwrap_or_default();
+    let most = policy.max_positions();
+    anyhow::ensure!(longest <= most, "a text has {longest} tokens, and the policy is made for {most}");
     for texts in texts.chunks(AT_ONCE) {
         let batch: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
         let batch = Batch::new(&batch, policy.vocabulary(), policy.device())?;

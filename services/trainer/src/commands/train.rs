@@ -6,13 +6,10 @@ use assay_trainer::checkpoint::Checkpoints;
 use assay_trainer::config::Config;
 use assay_trainer::data::Source;
 use assay_trainer::rewards::samples;
-use assay_trainer::training::{self, Run};
+use assay_trainer::training::{self, LOOKED_AT, Run};
 
 use super::{Ended, device, logs, on_deep_stack, rewards, sources, stop_flag};
 use crate::arguments::Train;
-
-/// Prompts looked at for one of each type of task, before anything is written.
-const LOOKED_AT: u64 = 10_000;
 
 pub(crate) fn run(train: &Train) -> anyhow::Result<Ended> {
     logs()?;
@@ -23,6 +20,9 @@ pub(crate) fn run(train: &Train) -> anyhow::Result<Ended> {
         "`{}` holds a run; go on with it by `--resume`, or choose another folder",
         train.output.display()
     );
+    if train.resume && there.is_none() {
+        tracing::warn!("`{}` holds no checkpoint: the run starts from its first step", train.output.display());
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     let stop = stop_flag(&runtime)?;
     let (source, held_out) = sources(&config)?;

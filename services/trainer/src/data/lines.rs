@@ -34,6 +34,8 @@ impl Lines {
         let text = fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
         let mut first_of: HashMap<String, usize> = HashMap::new();
         let mut items = Vec::new();
+        // Some editors put a mark before the first line.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         for (at, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
             let line = at + 1;
             let item = item(text).map_err(|(field, message)| DataError::Line {
@@ -47,7 +49,7 @@ impl Lines {
             }
             items.push(item);
         }
-        if items.is_empty() { Err(DataError::Empty) } else { Ok(Self(items)) }
+        if items.is_empty() { Err(DataError::NoLines { path: path.to_owned() }) } else { Ok(Self(items)) }
     }
 }
 
@@ -137,6 +139,7 @@ mod tests {
         let line = r#"{"prompt":"1","task":{"type":"math","answer":"1"}}"#;
         let error = read(&format!("{line}\n\n{line}")).unwrap_err();
         assert!(matches!(error, DataError::Duplicate { line: 3, first: 1, .. }), "{error}");
-        assert!(matches!(read("\n").unwrap_err(), DataError::Empty));
+        assert!(matches!(read("\n").unwrap_err(), DataError::NoLines { .. }));
+        assert_eq!(read(&format!("\u{feff}{line}")).unwrap().size(), Some(1));
     }
 }
