@@ -86,7 +86,7 @@ impl Answer {
                     work: grade.work,
                     why: if result.pass == Some(true) { None } else { why(evidence) },
                     normal: match purpose {
-                        Purpose::Gold(_) => text("answer_normal").or_else(|| text("extracted")),
+                        Purpose::Gold { .. } => text("answer_normal").or_else(|| text("extracted")),
                         _ => None,
                     },
                 })

@@ -24,8 +24,13 @@ const REFUSAL: &str = "I'm sorry, but I can't help with that request.";
 /// What a probe is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
-    /// The gold of this index, written as a completion: passes.
-    Gold(usize),
+    /// A gold, written as a completion: passes, if any way of writing it does.
+    Gold {
+        /// Which of the task's golds.
+        gold: usize,
+        /// Which way of writing it.
+        way: usize,
+    },
     /// What the dataset says is a solution: passes.
     Solution,
     /// Nothing: does not pass.
@@ -63,8 +68,8 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// The fields that are the gold. Two tasks that differ elsewhere ask different things.
     pub(crate) gold: &'static [&'static str],
-    /// The golds, written as completions; none where they cannot be.
-    golds: fn(&Subject) -> Vec<Completion>,
+    /// The golds, each written as a completion in one way or several; none where they cannot be.
+    golds: fn(&Subject) -> Vec<Vec<Completion>>,
     /// A solution as a completion.
     solution: fn(&str) -> Completion,
     /// Whether an empty completion must not pass.
@@ -86,8 +91,9 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
     let Some(kind) = kind(subject.task.kind.as_str()) else { return Vec::new() };
     let mut probes = Vec::new();
     for _ in 0..repeats.max(1) {
-        for (at, gold) in (kind.golds)(subject).into_iter().take(MOST_GOLDS).enumerate() {
-            probes.push(Probe::new(Purpose::Gold(at), gold));
+        for (gold, ways) in (kind.golds)(subject).into_iter().take(MOST_GOLDS).enumerate() {
+            let ways = ways.into_iter().enumerate();
+            probes.extend(ways.map(|(way, completion)| Probe::new(Purpose::Gold { gold, way }, completion)));
         }
         if let Some(solution) = &subject.solution {
             probes.push(Probe::new(Purpose::Solution, (kind.solution)(solution)));

@@ -88,8 +88,10 @@ impl Survey for Duplicates {
         let Ok(subject) = &row.made else { return };
         let sketch = &row.sketch;
         // Golds that are equal are written alike by the grader where it has a form for that.
-        let normal = row.graded().find(|(answer, graded)| answer.purpose == Purpose::Gold(0) && graded.pass);
-        let gold = normal.and_then(|(_, graded)| graded.normal.as_deref()).map_or(sketch.gold, |text| hash(text.as_bytes()));
+        let is_gold = |purpose| matches!(purpose, Purpose::Gold { gold: 0, .. });
+        let normal = row.graded().find(|(answer, graded)| is_gold(answer.purpose) && graded.pass);
+        let normal = normal.and_then(|(_, graded)| graded.normal.as_deref());
+        let gold = normal.map_or(sketch.gold, |text| hash(conflicting_golds::plain(text).as_bytes()));
         if let Some(first) = self.asked.get(&sketch.question) {
             let place = self.long(first.place, &row.place);
             if first.gold == gold || !conflicting_golds::applies(subject) {

@@ -12,7 +12,7 @@ pub(super) const CODE: Code =
 pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
     let mut first: BTreeMap<Purpose, &Graded> = BTreeMap::new();
     for (answer, graded) in row.graded() {
-        if !matches!(answer.purpose, Purpose::Gold(_) | Purpose::Solution) {
+        if !matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution) {
             continue;
         }
         let before = first.entry(answer.purpose).or_insert(graded);

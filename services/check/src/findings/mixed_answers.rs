@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Code, Severity, Sink, Survey};
 use crate::examined::{Examined, shown};
+use crate::probes::Purpose;
 use crate::row::Place;
 
 pub(super) const CODE: Code =
@@ -65,6 +66,11 @@ struct Seen {
 impl Survey for Answers {
     fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
         let (Some("math"), Ok(subject)) = (row.kind(), &row.made) else { return };
+        // A gold that cannot be graded is told as such.
+        let is_gold = |purpose| matches!(purpose, Purpose::Gold { .. });
+        if !row.graded().any(|(answer, graded)| is_gold(answer.purpose) && graded.pass) {
+            return;
+        }
         let Some(gold) = subject.body.get("answer").and_then(serde_json::Value::as_str) else { return };
         let seen = self.0.entry(Kind::of(gold)).or_default();
         seen.count += 1;

@@ -16,8 +16,8 @@ pub(super) const BANDS: usize = 6;
 
 const HASHES_OF_BAND: usize = 4;
 
-/// Fewest words of a prompt that can be nearly another. In shorter ones each word counts.
-const FEWEST_WORDS: usize = 12;
+/// Fewest words of a prompt that can be nearly another. In shorter ones each word counts: the first digit is not the last.
+const FEWEST_WORDS: usize = 20;
 
 /// What is remembered of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ pub(super) const KIND: Kind = Kind {
     name: "code",
     // The tests say how to check, the prompt what is asked: with it equal, a task is the same.
     gold: &["tests", "reference", "prelude", "test_setup", "limits", "score", "checker"],
-    golds: |subject| reference(subject).map(written).into_iter().collect(),
+    golds: |subject| reference(subject).map(|program| vec![written(program)]).into_iter().collect(),
     solution: written,
     wants_something: |_| true,
     wrong,

@@ -9,7 +9,7 @@ use crate::subject::Subject;
 pub(super) const KIND: Kind = Kind {
     name: "math",
     gold: &["answer"],
-    golds: |subject| answers(subject).into_iter().map(|gold| written(subject, gold)).collect(),
+    golds: |subject| answers(subject).into_iter().map(|gold| vec![written(subject, gold)]).collect(),
     solution: text,
     wants_something: |_| true,
     wrong,

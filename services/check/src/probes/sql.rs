@@ -10,7 +10,7 @@ use crate::subject::Subject;
 pub(super) const KIND: Kind = Kind {
     name: "sql",
     gold: &["gold"],
-    golds: |subject| golds(subject).into_iter().map(written).collect(),
+    golds: |subject| golds(subject).into_iter().map(|gold| vec![written(gold)]).collect(),
     solution: written,
     wants_something: |_| true,
     wrong,

@@ -11,7 +11,10 @@ use crate::subject::Subject;
 pub(super) const KIND: Kind = Kind {
     name: "structured",
     gold: &["expected"],
-    golds: |subject| expected(&subject.task).and_then(|value| written(subject, value.get())).into_iter().collect(),
+    golds: |subject| {
+        let written = expected(&subject.task).and_then(|value| written(subject, value.get()));
+        written.map(|document| vec![document]).into_iter().collect()
+    },
     solution: text,
     wants_something: |_| true,
     wrong,

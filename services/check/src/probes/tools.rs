@@ -9,9 +9,14 @@ use crate::subject::Subject;
 pub(super) const KIND: Kind = Kind {
     name: "tools",
     gold: &["expected", "turns"],
-    golds: |subject| turns(subject).and_then(|turns| written(subject, &turns)).into_iter().collect(),
+    golds: |subject| {
+        // What may be left out has to be given where the tool requires it, and must not be where the tool does not know it.
+        let ways = [Given::Required, Given::All].into_iter();
+        let ways: Vec<_> = ways.filter_map(|given| written(subject, &turns(subject, given)?)).collect();
+        if ways.is_empty() { Vec::new() } else { vec![ways] }
+    },
     solution: text,
-    wants_something: |subject| turns(subject).is_none_or(|turns| turns.iter().any(|turn| !turn.is_empty())),
+    wants_something: |subject| turns(subject, Given::All).is_none_or(|turns| turns.iter().any(|turn| !turn.is_empty())),
     wrong,
 };
 
@@ -22,13 +27,22 @@ struct Call {
     arguments: Map<String, Value>,
 }
 
+/// Which arguments of an expected call are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// Those that may not be left out.
+    Required,
+    /// All.
+    All,
+}
+
 /// The calls expected of each turn; `None` where there are none to write: a task that is graded by its final answer as well.
-fn turns(subject: &Subject) -> Option<Vec<Vec<Call>>> {
+fn turns(subject: &Subject, given: Given) -> Option<Vec<Vec<Call>>> {
     if subject.body.contains_key("final") {
         return None;
     }
     let is_bfcl = subject.body.get("mode").and_then(Value::as_str) == Some("bfcl");
-    let calls = |calls: &Value| calls.as_array()?.iter().map(|call| read(call, is_bfcl)).collect::<Option<Vec<_>>>();
+    let calls = |calls: &Value| calls.as_array()?.iter().map(|call| read(call, is_bfcl, given)).collect::<Option<Vec<_>>>();
     match (subject.body.get("expected"), subject.body.get("turns")) {
         (Some(expected), _) => Some(vec![calls(expected)?]),
         (None, Some(turns)) => turns.as_array()?.iter().map(calls).collect(),
@@ -37,20 +51,29 @@ fn turns(subject: &Subject) -> Option<Vec<Vec<Call>>> {
 }
 
 /// An expected call: of several accepted values the first.
-fn read(call: &Value, is_bfcl: bool) -> Option<Call> {
+fn read(call: &Value, is_bfcl: bool, given: Given) -> Option<Call> {
     let object = call.as_object()?;
     let Some(name) = object.get("name").and_then(Value::as_str).filter(|_| !is_bfcl || object.len() > 1) else {
         let (name, accepted) = object.iter().next()?;
-        let first = |values: &Value| values.as_array().and_then(|values| values.first()).cloned();
+        // An empty text among the accepted values says that the argument may be left out.
+        let first = |values: &Value| {
+            let values = values.as_array()?;
+            let left_out = given == Given::Required && values.iter().any(|value| value == "");
+            values.iter().find(|value| *value != "" && !left_out).cloned()
+        };
         let arguments = accepted.as_object()?.iter().filter_map(|(name, values)| Some((name.clone(), first(values)?)));
-        // An empty text says that the argument may be left out.
-        let arguments = arguments.filter(|(_, value)| value != "").map(|(name, value)| (name, plain(value)));
+        let arguments = arguments.map(|(name, value)| (name, plain(value)));
         return Some(Call { name: name.clone(), arguments: arguments.collect() });
     };
-    let given = object.get("arguments").or_else(|| object.get("parameters"));
-    let mut arguments = given.and_then(Value::as_object).cloned().unwrap_or_default();
+    let written = object.get("arguments").or_else(|| object.get("parameters"));
+    let mut arguments = written.and_then(Value::as_object).cloned().unwrap_or_default();
     for (name, values) in object.get("any_of").and_then(Value::as_object).into_iter().flatten() {
         arguments.insert(name.clone(), values.as_array()?.first()?.clone());
+    }
+    if given == Given::Required {
+        for name in object.get("optional").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+            arguments.remove(name);
+        }
     }
     Some(Call { name: name.to_owned(), arguments })
 }
@@ -111,7 +134,7 @@ fn messages(turns: &[Vec<Call>]) -> Option<Completion> {
 }
 
 fn wrong(subject: &Subject) -> Vec<Probe> {
-    let Some(turns) = turns(subject) else { return Vec::new() };
+    let Some(turns) = turns(subject, Given::All) else { return Vec::new() };
     let change = |with: fn(&mut Call)| {
         let mut turns = turns.clone();
         turns.iter_mut().flatten().for_each(with);

@@ -1,6 +1,6 @@
 //! One JSON array of objects, read element by element; or, under the same name, JSON lines.
 
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader};
 
 use super::{LONGEST_ROW, Places, Rows, jsonl};
 use crate::row::Read;
