@@ -33,7 +33,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             let (place, message) = (cell(&finding.place.to_string()), cell(&finding.message));
             writeln!(out, "| {place} | `{}` | {message} |", finding.code.name)?;
         }
-        let more = report.total().saturating_sub(LISTED as u64);
+        let more = report.total().saturating_sub(report.findings.len().min(LISTED) as u64);
         if more > 0 {
             writeln!(out, "\nand {more} more")?;
         }
