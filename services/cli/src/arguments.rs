@@ -66,6 +66,9 @@ pub(crate) struct Serve {
 pub(crate) struct Grade {
     /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
     pub(crate) file: PathBuf,
+    /// How lines that are rows of a dataset with a `completion` become items: a name such as `gsm8k`, a JSON file, or the JSON itself
+    #[arg(long, value_name = "NAME|FILE|JSON")]
+    pub(crate) template: Option<String>,
     /// Where results go; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,

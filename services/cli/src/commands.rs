@@ -13,6 +13,7 @@ mod record;
 mod replay;
 mod runs;
 mod serve;
+mod template;
 
 use std::future::Future;
 use std::path::Path;

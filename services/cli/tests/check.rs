@@ -153,3 +153,28 @@ fn each_format_goes_to_its_place() {
     let together = read("report.txt");
     assert!(together.contains(": sql-gold-ambiguous: ") && together.contains("::error file="), "{together}");
 }
+
+/// What a workflow hands to the action's script.
+fn action(folder: &Path, inputs: &[(&str, &str)]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/ci/check.sh");
+    let mut command = Command::new("bash");
+    command.arg(script).current_dir(folder).env("ASSAY", env!("CARGO_BIN_EXE_assay"));
+    command.env("GITHUB_STEP_SUMMARY", folder.join("summary.md")).env("SARIF", "out.sarif");
+    command.envs(inputs.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn the_action_annotates_and_fails_with_findings() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.jsonl"), "{\"question\":\"?\",\"answer\":\"x\"}\n").unwrap();
+    let inputs = [("DATASETS", "a b.jsonl\n"), ("TEMPLATE", "gsm8k"), ("ARGUMENTS", "--max-findings\n5\n")];
+    let output = action(folder.path(), &inputs);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("::error file=a b.jsonl,line=1,title=task-not-made::"));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("summary.md").contains("task-not-made") && read("out.sarif").contains("task-not-made"));
+    // What looks like an option or a command in an input is neither.
+    let output = action(folder.path(), &[("DATASETS", "--help\n$(touch gone)")]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(!folder.path().join("gone").exists());
+}

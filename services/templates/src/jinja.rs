@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use minijinja::value::Serde;
-use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Jinja};
+use minijinja::{
+    AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja, escape_formatter,
+};
 use minijinja_contrib::pycompat;
 use serde_json::Value;
 
@@ -53,6 +55,9 @@ impl Engine {
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        // Templates are named by their pointers, which say nothing of what they write.
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_formatter(written);
         environment.set_unknown_method_callback(pycompat::unknown_method_callback);
         functions::add(&mut environment);
         Self(environment)
@@ -109,6 +114,14 @@ impl Engine {
             }
         }
     }
+}
+
+/// Writes a value into a text. Null is nothing that a text could say.
+fn written(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Result<(), minijinja::Error> {
+    if value.is_undefined() || value.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    escape_formatter(out, state, value)
 }
 
 /// The expression of a text that is one expression and nothing else.

@@ -141,6 +141,15 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
 }
 
 #[test]
+fn null_within_a_text_is_missing_and_no_text_is_escaped() {
+    let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
+    let missing = RowError::Missing { column: "b".to_owned(), pointer: "/a.html".to_owned() };
+    assert_eq!(template.task(&row(json!({ "a": "<", "b": null }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(json!({ "a": "<" }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(json!({ "a": "<", "b": 1 }))).unwrap().body.get(), r#"{"a.html":"< & 1","type":"math"}"#);
+}
+
+#[test]
 fn an_unknown_name_tells_those_there_are() {
     let Err(error) = Template::named("gsm9k") else { panic!("it is none") };
     assert!(matches!(error, TemplateError::Unknown { .. }));

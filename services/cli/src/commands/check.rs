@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_node::{Config, Node};
-use assay_templates::Template;
 
-use super::{block_on, configuration, stop_signal};
+use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Check;
 use crate::exit::Ended;
 use crate::progress::Progress;
@@ -58,13 +57,13 @@ fn local(name: &str) -> Dataset {
 }
 
 fn options(arguments: &Check) -> anyhow::Result<Options> {
-    let mut template = arguments.template.as_deref().map(template).transpose()?;
+    let mut made = template::maybe(arguments.template.as_deref())?;
     if let Some(solution) = &arguments.solution {
-        template = template.map(|template| template.with_solution(solution)).transpose()?;
+        made = made.map(|template| template.with_solution(solution)).transpose()?;
     }
     let said = |message: String| anyhow!(message);
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(said)?.unwrap_or_default();
-    let of_benchmark = arguments.against_template.as_deref().map(self::template).transpose()?;
+    let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
     let benchmark = arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
     let (mut rollouts, mut rollout_column) = (None, None);
     if let Some(named) = &arguments.rollouts {
@@ -75,7 +74,7 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         }
     }
     Ok(Options {
-        template,
+        template: made,
         sample: arguments.sample.map(|rows| rows as usize),
         seed: arguments.seed,
         baseline,
@@ -86,17 +85,4 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         rollout_column,
         repeats: arguments.repeats as usize,
     })
-}
-
-/// A template by its name, from a file, or as it is typed.
-fn template(named: &str) -> anyhow::Result<Template> {
-    if named.trim_start().starts_with('{') {
-        return Ok(Template::from_json(named)?);
-    }
-    let path = Path::new(named);
-    if path.is_file() {
-        let json = std::fs::read_to_string(path).with_context(|| format!("cannot read `{named}`"))?;
-        return Template::from_json(&json).with_context(|| format!("`{named}`"));
-    }
-    Ok(Template::named(named)?)
 }
