@@ -10,7 +10,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
+.PHONY: help serve build cuda images postgres test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -111,6 +111,10 @@ overhead: ## time statistics and policies beside the grading of mathematics
 
 submissions: images ## 10,000 programs with 20 tests each over HTTP: throughput, latency, memory; ARGS is another number of programs
 	python3 tests/load/submissions.py "$(BINARY)" $(ARGS)
+
+check-rows: build ## check a million made-up rows of mathematics, as JSON lines and as Parquet: time and memory; ARGS is another number of rows
+	$(CARGO) build --locked --package assay-check --example rows
+	python3 tests/load/check_rows.py "$(BINARY)" "$(CARGO_TARGET_DIR)/debug/examples/rows" $(ARGS)
 
 worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)

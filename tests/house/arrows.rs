@@ -25,9 +25,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-api", &["assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),
+    ("assay-templates", &["assay-core"]),
+    ("assay-check", &["assay-templates", "assay-engine", "assay-core"]),
     (
         "assay",
-        &["assay-node", "assay-api", "assay-client", "assay-engine", "assay-wire", "assay-correction", "assay-core"],
+        &[
+            "assay-check",
+            "assay-templates",
+            "assay-node",
+            "assay-api",
+            "assay-client",
+            "assay-engine",
+            "assay-wire",
+            "assay-correction",
+            "assay-core",
+        ],
     ),
     (
         "assay-trainer",
@@ -108,5 +120,6 @@ fn a_library_stays_in_its_room() {
     only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
+    only("parquet", &["assay-check"]);
     only("jsonschema", &["assay-documents"]);
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 mod arrows;
 mod cases;
+mod check;
 mod documents;
 mod noise;
 mod pages;

@@ -1,10 +1,14 @@
 //! What can be typed.
 
+mod check;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use assay_node::models::Lengths;
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use check::Check;
 
 /// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
 #[derive(Debug, Parser)]
@@ -23,6 +27,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Grade a file: each line an item, each output line its result, same order
     Grade(Grade),
+    /// Validate datasets with the graders that will grade their rollouts
+    Check(Box<Check>),
     /// List what this binary can grade
     Graders(Output),
     /// List grades of the record, newest first
@@ -60,6 +66,9 @@ pub(crate) struct Serve {
 pub(crate) struct Grade {
     /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
     pub(crate) file: PathBuf,
+    /// How lines that are rows of a dataset with a `completion` become items: a name such as `gsm8k`, a JSON file, or the JSON itself
+    #[arg(long, value_name = "NAME|FILE|JSON")]
+    pub(crate) template: Option<String>,
     /// Where results go; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,

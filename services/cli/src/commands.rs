@@ -1,6 +1,7 @@
 //! The commands, one a file.
 
 mod channels;
+mod check;
 mod doctor;
 mod grade;
 mod graders;
@@ -12,6 +13,7 @@ mod record;
 mod replay;
 mod runs;
 mod serve;
+mod template;
 
 use std::future::Future;
 use std::path::Path;
@@ -27,6 +29,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
     match arguments.command {
         Command::Serve(serve) => serve::run(file, &serve),
         Command::Grade(grade) => grade::run(file, &grade),
+        Command::Check(check) => check::run(file, &check),
         Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Runs(runs) => runs::run(file, &runs),

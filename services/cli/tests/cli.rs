@@ -37,7 +37,7 @@ fn help_is_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
     for command in
-        ["", "serve", "grade", "graders", "grades", "runs", "channels", "policies", "models", "replay", "doctor"]
+        ["", "serve", "grade", "check", "graders", "grades", "runs", "channels", "policies", "models", "replay", "doctor"]
     {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         help.push_str(&format!(
@@ -64,6 +64,30 @@ fn every_line_has_its_result_in_its_place() {
     assert_eq!((&results[0]["coefficient"], &results[2]["coefficient"]), (&Value::from(0.5), &Value::from(-0.5)));
     assert!(results[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{}", results[1]);
     assert!(!folder.path().join("assay.db").exists(), "grading a file leaves no record unless asked");
+}
+
+#[test]
+fn rows_of_a_dataset_become_items_by_a_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = concat!(
+        r#"{"id":7,"group":"r1","question":"6 times 7?","answer":"So.\n#### 42","completion":"It is \\boxed{42}."}"#,
+        "\n",
+        r#"{"question":"6 times 7?","answer":"So.\n#### 42","completion":"41"}"#,
+        "\n",
+        r#"{"question":"6 times 7?","completion":"42"}"#,
+        "\n",
+        r#"{"question":"6 times 7?","answer":"So.\n#### 42"}"#,
+        "\n",
+    );
+    std::fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
+    let output = assay(folder.path(), &["grade", "rows.jsonl", "--template", "gsm8k"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let results = lines(&output.stdout);
+    assert_eq!((&results[0]["verdict"], &results[0]["id"], &results[0]["group"]), (&"correct".into(), &"7".into(), &"r1".into()));
+    assert_eq!(results[1]["verdict"], "wrong_answer");
+    let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+    assert!(told(2).contains("line 3: the row lacks it") && told(2).starts_with("`/answer`"), "{}", told(2));
+    assert!(told(3).contains("line 4: ") && told(3).contains("completion"), "{}", told(3));
 }
 
 #[test]

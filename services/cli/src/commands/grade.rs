@@ -2,6 +2,7 @@
 
 mod here;
 mod input;
+mod rows;
 mod there;
 
 use std::io::{BufWriter, Write};
@@ -14,7 +15,7 @@ use assay_node::{Config, Node};
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 
-use super::{block_on, configuration, stop_signal};
+use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Grade;
 use crate::exit::Ended;
 use crate::progress::Progress;
@@ -53,7 +54,7 @@ pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result
 async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> {
     let node = Node::start(config).await?;
     node.load_models().await?;
-    let (chunks, total) = input::chunks(&arguments.file)?;
+    let (chunks, total) = input::chunks(&arguments.file, template::maybe(arguments.template.as_deref())?)?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;
     }
@@ -64,7 +65,7 @@ async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> 
 }
 
 async fn grade_there(arguments: &Grade, client: Client) -> anyhow::Result<Ended> {
-    let (chunks, total) = input::chunks(&arguments.file)?;
+    let (chunks, total) = input::chunks(&arguments.file, template::maybe(arguments.template.as_deref())?)?;
     let results = chunks.map(|chunk| there::grade(&client, chunk, arguments)).buffered(CHUNKS_AHEAD);
     write(arguments, results, total).await
 }

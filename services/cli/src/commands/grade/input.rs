@@ -7,10 +7,13 @@ use std::path::Path;
 
 use anyhow::Context;
 use assay_core::ErrorCode;
+use assay_templates::Template;
 use assay_wire::Problem;
 use assay_wire::request::{DecodedItem, decode_item};
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
+
+use super::rows;
 
 /// Items after which a chunk ends with the group it is in.
 const CHUNK_ITEMS: usize = 1_024;
@@ -46,8 +49,11 @@ pub(super) struct Chunk {
     pub(super) items: Vec<DecodedItem>,
 }
 
-/// Chunks of the file, read ahead on a thread of their own, and the number of lines when it can be had cheaply.
-pub(super) fn chunks(file: &Path) -> anyhow::Result<(impl Stream<Item = Chunk> + use<>, Option<u64>)> {
+/// Chunks of the file, whose lines are items, or rows of which the template makes items; read ahead on a thread of their own, and the number of lines when it can be had cheaply.
+pub(super) fn chunks(
+    file: &Path,
+    template: Option<Template>,
+) -> anyhow::Result<(impl Stream<Item = Chunk> + use<>, Option<u64>)> {
     let (reader, total): (Box<dyn Read + Send>, _) = if file.as_os_str() == "-" {
         (Box::new(std::io::stdin()), None)
     } else {
@@ -55,7 +61,7 @@ pub(super) fn chunks(file: &Path) -> anyhow::Result<(impl Stream<Item = Chunk> +
         (Box::new(open()?), Some(count_lines(BufReader::new(open()?))?))
     };
     let (sender, receiver) = mpsc::channel(1);
-    tokio::task::spawn_blocking(move || read(BufReader::with_capacity(1 << 20, reader), &sender));
+    tokio::task::spawn_blocking(move || read(BufReader::with_capacity(1 << 20, reader), template.as_ref(), &sender));
     let chunks = stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
     Ok((chunks, total))
 }
@@ -73,7 +79,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
     }
 }
 
-fn read(mut reader: impl BufRead, sender: &mpsc::Sender<Chunk>) {
+fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Sender<Chunk>) {
     let mut groups = Groups::default();
     let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
     loop {
@@ -91,7 +97,7 @@ fn read(mut reader: impl BufRead, sender: &mpsc::Sender<Chunk>) {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match decode_line(&line, number) {
+        match decode_line(&line, number, template) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
                 let full = chunk.items.len() >= CHUNK_ITEMS && !groups.goes_on(group);
@@ -118,14 +124,15 @@ fn empty() -> Chunk {
     Chunk { lines: Vec::new(), items: Vec::new() }
 }
 
-fn decode_line(line: &[u8], number: u64) -> Result<DecodedItem, Problem> {
+fn decode_line(line: &[u8], number: u64, template: Option<&Template>) -> Result<DecodedItem, Problem> {
     let in_line =
         |problem: Problem| Problem { message: format!("line {number}: {}", problem.message).into(), ..problem };
     let text = std::str::from_utf8(line)
         .map_err(|error| in_line(Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}"))))?;
     // Editors of another system put a byte order mark before the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (item, warnings) = decode_item(text, "").map_err(in_line)?;
+    let made = template.map(|template| rows::item(text, template)).transpose().map_err(in_line)?;
+    let (item, warnings) = decode_item(made.as_deref().unwrap_or(text), "").map_err(in_line)?;
     for warning in warnings {
         tracing::warn!(line = number, field = warning.pointer, "{}", warning.message);
     }

@@ -1,0 +1,19 @@
+//! `gold-not-parsed`: the grader cannot read the gold, so every rollout of the row is `ungradable`.
+
+use assay_core::{ErrorCode, Fault};
+
+use super::{Code, Severity, Sink};
+use crate::examined::Examined;
+
+pub(super) const CODE: Code =
+    Code { name: "gold-not-parsed", severity: Severity::Error, title: "the grader cannot read the gold" };
+
+pub(super) fn applies(fault: &Fault) -> bool {
+    matches!(fault.code, ErrorCode::GoldUnparsable | ErrorCode::GoldTooCostly)
+}
+
+pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
+    if let Some(fault) = row.fault().filter(|fault| applies(fault)) {
+        sink.tell(&CODE, &row.place, &row.key, fault.message.clone());
+    }
+}

@@ -1,0 +1,246 @@
+//! Reports are what their consumers read: XML that servers of tests take, SARIF of its schema, commands and tables that no text of a row
+//! can break out of.
+
+use std::collections::BTreeMap;
+
+use assay_check::findings::{ALL, Code, code};
+use assay_check::reports::{FORMATS, Format};
+use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Place, Report};
+use roxmltree::{Document, Node};
+use serde_json::{Value, json};
+
+/// What a row may hold to break a report.
+const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: b";
+
+fn finding(name: &str, dataset: &str, number: u64, is_line: bool, message: &str) -> Finding {
+    let place = Place { dataset: dataset.into(), number, is_line };
+    Finding { code: code(name).unwrap(), place, key: format!("key {number}"), message: message.to_owned() }
+}
+
+fn report() -> Report {
+    let findings = vec![
+        finding("gold-not-parsed", "data/train 1,a:b.jsonl", 12, true, HOSTILE),
+        finding("near-duplicate", "data/train 1,a:b.jsonl", 15, true, "its prompt is nearly another"),
+        finding("gold-not-parsed", "rows.parquet", 3, false, "the gold is empty"),
+    ];
+    let dataset = |name: &str, revision: Option<&str>| DatasetSummary {
+        dataset: name.to_owned(),
+        revision: revision.map(str::to_owned),
+        rows: 40,
+        checked: 20,
+        tasks: BTreeMap::from([("math".to_owned(), 20)]),
+        mutants: BTreeMap::from([("math".to_owned(), Mutants { tried: 8, killed: 7 })]),
+    };
+    Report {
+        version: "0.1.0",
+        datasets: vec![dataset("data/train 1,a:b.jsonl", None), dataset("rows.parquet", Some("5f3a"))],
+        counts: BTreeMap::from([("gold-not-parsed", 4), ("near-duplicate", 1)]),
+        known: 2,
+        ignored: 0,
+        untold: 2,
+        failed: 1,
+        first_failure: Some(format!("rows.parquet:row 1: {HOSTILE}")),
+        findings,
+    }
+}
+
+fn written(format: Format, report: &Report) -> String {
+    let mut out = Vec::new();
+    format.write(report, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn clean() -> Report {
+    Report { version: "0.1.0", datasets: vec![DatasetSummary { dataset: "a.jsonl".to_owned(), ..DatasetSummary::default() }], ..Report::default() }
+}
+
+#[test]
+fn text_has_a_line_for_each_finding_and_the_sums() {
+    let text = written(Format::Text, &report());
+    assert!(text.contains("data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"), "{text}");
+    assert!(text.contains("rows.parquet at 5f3a: 20 rows of 40; tasks: 20 math\n"), "{text}");
+    assert!(text.contains("math: 7 of 8 wrong answers were told from right ones (87.5 %)"), "{text}");
+    assert!(text.ends_with("40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted and not listed\n"), "{text}");
+}
+
+#[test]
+fn a_json_report_is_a_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("known.json");
+    std::fs::write(&path, written(Format::Json, &report())).unwrap();
+    let baseline = Baseline::read(&path).unwrap();
+    assert!(baseline.knows("gold-not-parsed", "key 12"));
+    assert!(!baseline.knows("gold-not-right", "key 12") && !baseline.knows("gold-not-parsed", "key 13"));
+}
+
+/// Holds an element to the schema that servers of tests agree on (of Apache Ant, as Windy Road wrote it down): its attributes, all of
+/// them required but for those marked, and its children in their order.
+fn hold(node: Node<'_, '_>, attributes: &[&str], children: &[&str]) {
+    let name = node.tag_name().name();
+    for attribute in node.attributes() {
+        let known = attributes.iter().any(|known| known.trim_end_matches('?') == attribute.name());
+        assert!(known, "`{name}` has an attribute `{}`", attribute.name());
+    }
+    for attribute in attributes.iter().filter(|attribute| !attribute.ends_with('?')) {
+        assert!(node.has_attribute(*attribute), "`{name}` lacks `{attribute}`");
+    }
+    let places = node.children().filter(Node::is_element).map(|child| {
+        let child = child.tag_name().name();
+        children.iter().position(|known| *known == child).unwrap_or_else(|| panic!("`{child}` stands in `{name}`"))
+    });
+    assert!(places.is_sorted(), "the children of `{name}` are out of order");
+}
+
+#[test]
+fn junit_is_of_the_schema_that_servers_agree_on() {
+    for report in [report(), clean()] {
+        let text = written(Format::Junit, &report);
+        let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        hold(document.root_element(), &[], &["testsuite"]);
+        for (id, suite) in document.root_element().children().filter(Node::is_element).enumerate() {
+            let attributes =
+                ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "time"];
+            hold(suite, &attributes, &["properties", "testcase", "system-out", "system-err"]);
+            assert_eq!(suite.attribute("id").unwrap(), id.to_string());
+            let tests: Vec<_> = suite.children().filter(|child| child.has_tag_name("testcase")).collect();
+            let count = |name: &str| tests.iter().filter(|test| test.children().any(|child| child.has_tag_name(name))).count();
+            assert_eq!(suite.attribute("tests").unwrap(), tests.len().to_string());
+            assert_eq!(suite.attribute("failures").unwrap(), count("failure").to_string());
+            assert_eq!(suite.attribute("errors").unwrap(), count("error").to_string());
+            for test in tests {
+                hold(test, &["name", "classname", "time"], &["failure", "error"]);
+                for child in test.children().filter(Node::is_element) {
+                    hold(child, &["message?", "type"], &[]);
+                }
+            }
+        }
+    }
+    let text = written(Format::Junit, &report());
+    let document = Document::parse(&text).unwrap();
+    let failure = document.descendants().find(|node| node.has_tag_name("failure")).unwrap();
+    let told = failure.text().unwrap();
+    assert!(told.contains("50 % of \"it\" <b>&amp;</b>") && told.contains("end]]>\u{fffd}\u{fffd}[31m"), "{told}");
+}
+
+/// The part of the schema of SARIF 2.1.0 that a log of this shape meets, in words of our own.
+fn sarif() -> Value {
+    let text = json!({ "type": "object", "required": ["text"], "additionalProperties": false, "properties": { "text": { "type": "string", "minLength": 1 } } });
+    let level = json!({ "enum": ["none", "note", "warning", "error"] });
+    let location = json!({
+        "type": "object", "additionalProperties": false, "required": ["physicalLocation"],
+        "properties": { "physicalLocation": {
+            "type": "object", "additionalProperties": false, "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": { "type": "object", "additionalProperties": false, "required": ["uri"],
+                    "properties": { "uri": { "type": "string", "format": "uri-reference" } } },
+                "region": { "type": "object", "additionalProperties": false,
+                    "properties": { "startLine": { "type": "integer", "minimum": 1 } } } } } },
+    });
+    json!({
+        "type": "object", "additionalProperties": false, "required": ["version", "runs"],
+        "properties": {
+            "$schema": { "type": "string", "format": "uri" },
+            "version": { "const": "2.1.0" },
+            "runs": { "type": "array", "minItems": 1, "items": {
+                "type": "object", "additionalProperties": false, "required": ["tool"],
+                "properties": {
+                    "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
+                    "invocations": { "type": "array", "items": { "type": "object", "additionalProperties": false,
+                        "required": ["executionSuccessful"],
+                        "properties": { "executionSuccessful": { "type": "boolean" },
+                            "toolExecutionNotifications": { "type": "array", "items": { "type": "object",
+                                "additionalProperties": false, "required": ["message"],
+                                "properties": { "message": text, "level": level } } } } } },
+                    "tool": { "type": "object", "additionalProperties": false, "required": ["driver"], "properties": {
+                        "driver": { "type": "object", "additionalProperties": false, "required": ["name"], "properties": {
+                            "name": { "type": "string" }, "version": { "type": "string" }, "semanticVersion": { "type": "string" },
+                            "rules": { "type": "array", "uniqueItems": true, "items": {
+                                "type": "object", "additionalProperties": false, "required": ["id"],
+                                "properties": { "id": { "type": "string" }, "shortDescription": text, "help": text,
+                                    "defaultConfiguration": { "type": "object", "additionalProperties": false,
+                                        "properties": { "level": level } } } } } } } } },
+                    "results": { "type": "array", "items": {
+                        "type": "object", "additionalProperties": false, "required": ["message"],
+                        "properties": { "ruleId": { "type": "string" }, "ruleIndex": { "type": "integer", "minimum": 0 },
+                            "level": level, "message": text, "locations": { "type": "array", "items": location },
+                            "partialFingerprints": { "type": "object", "additionalProperties": { "type": "string" } } } } },
+                },
+            } },
+        },
+    })
+}
+
+#[test]
+fn sarif_is_of_its_schema() {
+    let schema = jsonschema::options().should_validate_formats(true).build(&sarif()).unwrap();
+    for report in [report(), clean()] {
+        let log: Value = serde_json::from_str(&written(Format::Sarif, &report)).unwrap();
+        let errors: Vec<String> = schema.iter_errors(&log).map(|error| format!("{error} at {}", error.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    let log: Value = serde_json::from_str(&written(Format::Sarif, &report())).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), ALL.len());
+    for result in results {
+        let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+        assert_eq!(result["ruleId"], rule["id"]);
+    }
+    let physical = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "data/train%201%2Ca%3Ab.jsonl");
+    assert_eq!(physical["region"]["startLine"], 12);
+    assert!(results[2]["locations"][0]["physicalLocation"]["region"].is_null(), "a row of Parquet has no line");
+}
+
+/// A command as the runner of GitHub reads it.
+fn command(line: &str) -> (&str, BTreeMap<&str, String>, String) {
+    let back = |text: &str, property: bool| {
+        let text = text.replace("%0D", "\r").replace("%0A", "\n");
+        let text = if property { text.replace("%3A", ":").replace("%2C", ",") } else { text };
+        text.replace("%25", "%")
+    };
+    let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
+    let (name, properties) = head.split_once(' ').unwrap();
+    let properties = properties.split(',').map(|property| property.split_once('=').unwrap());
+    (name, properties.map(|(name, value)| (name, back(value, true))).collect(), back(message, false))
+}
+
+#[test]
+fn annotations_are_one_line_each_and_come_back_as_they_were() {
+    let text = written(Format::Github, &report());
+    let commands: Vec<_> = text.split_terminator('\n').map(command).collect();
+    assert_eq!(commands.len(), 5, "three findings, what was not graded, and the sums: {text}");
+    let (name, properties, message) = &commands[0];
+    assert_eq!((*name, properties["file"].as_str(), properties["line"].as_str()), ("error", "data/train 1,a:b.jsonl", "12"));
+    assert_eq!(*message, format!("{HOSTILE} [key 12]"));
+    assert_eq!((commands[1].0, commands[1].1["title"].as_str()), ("warning", "near-duplicate"));
+    assert!(!commands[2].1.contains_key("line") && commands[2].2.starts_with("row 3: "));
+    assert_eq!(commands[4].0, "notice");
+}
+
+#[test]
+fn a_table_has_its_cells_whatever_a_row_says() {
+    let text = written(Format::Markdown, &report());
+    for table in text.split("\n\n").filter(|block| block.starts_with('|')) {
+        let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+        let width = cells(table.lines().next().unwrap());
+        assert!(table.lines().all(|line| cells(line) == width && line.ends_with('|')), "{table}");
+    }
+    assert!(!text.contains("<b>"), "{text}");
+    assert!(text.contains("\nand 2 more\n"), "{text}");
+}
+
+#[test]
+fn every_format_has_its_name_and_takes_a_clean_report() {
+    for (name, format) in FORMATS {
+        assert_eq!(Format::from_name(name), Some(*format));
+        assert!(!written(*format, &clean()).is_empty());
+    }
+}
+
+#[test]
+fn codes_are_words_and_no_two_are_the_same() {
+    let names: std::collections::BTreeSet<&str> = ALL.iter().map(|code: &&Code| code.name).collect();
+    assert_eq!(names.len(), ALL.len());
+    assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+}

@@ -1,0 +1,88 @@
+//! `assay check`: validates datasets with the graders that will grade their rollouts.
+
+mod reports;
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
+use assay_node::{Config, Node};
+
+use super::{block_on, configuration, stop_signal, template};
+use crate::arguments::Check;
+use crate::exit::Ended;
+use crate::progress::Progress;
+
+pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ended> {
+    // Nothing of a check is recorded: its completions are nobody's rollouts.
+    let mut settings = vec![("store", "database", String::new().into())];
+    if let Some(jobs) = arguments.jobs {
+        settings.push(("engine", "workers", i64::try_from(jobs)?.into()));
+    }
+    let config = configuration(file, settings)?;
+    let options = Arc::new(options(arguments)?);
+    let reports = reports::Reports::open(arguments)?;
+    let Some(report) = block_on(checked(config, arguments, options))? else { return Ok(Ended::Interrupted) };
+    reports.write(&report)?;
+    anyhow::ensure!(
+        report.failed == 0,
+        "{} probes could not be graded; the first: {}",
+        report.failed,
+        report.first_failure.as_deref().unwrap_or_default()
+    );
+    Ok(if report.total() == 0 { Ended::Done } else { Ended::Findings })
+}
+
+/// The report; `None` when it was interrupted.
+async fn checked(config: Config, arguments: &Check, options: Arc<Options>) -> anyhow::Result<Option<Report>> {
+    let datasets: Vec<Dataset> = arguments.datasets.iter().map(|name| local(name)).collect();
+    let node = Node::start(config).await?;
+    let mut progress = Progress::new(None, "rows");
+    let report = {
+        let checking = pin!(assay_check::check(node.engine(), &datasets, options, |rows| progress.advance(rows)));
+        tokio::select! {
+            report = checking => Some(report?),
+            () = stop_signal() => None,
+        }
+    };
+    progress.finish();
+    node.stop().await;
+    Ok(report)
+}
+
+fn local(name: &str) -> Dataset {
+    Dataset { name: name.to_owned(), path: PathBuf::from(name), revision: None }
+}
+
+fn options(arguments: &Check) -> anyhow::Result<Options> {
+    let mut made = template::maybe(arguments.template.as_deref())?;
+    if let Some(solution) = &arguments.solution {
+        made = made.map(|template| template.with_solution(solution)).transpose()?;
+    }
+    let said = |message: String| anyhow!(message);
+    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(said)?.unwrap_or_default();
+    let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
+    let benchmark = arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
+    let (mut rollouts, mut rollout_column) = (None, None);
+    if let Some(named) = &arguments.rollouts {
+        if Path::new(named).is_file() {
+            rollouts = Some(Rollouts::read(Path::new(named)).map_err(said)?);
+        } else {
+            rollout_column = Some(named.clone());
+        }
+    }
+    Ok(Options {
+        template: made,
+        sample: arguments.sample.map(|rows| rows as usize),
+        seed: arguments.seed,
+        baseline,
+        ignored: arguments.ignore.iter().cloned().collect(),
+        most_findings: arguments.max_findings,
+        benchmark,
+        rollouts,
+        rollout_column,
+        repeats: arguments.repeats as usize,
+    })
+}

@@ -1,0 +1,180 @@
+//! `assay check`, as it is typed, on the datasets of `tests/datasets`: rows without a fault, and the same with faults planted, each row
+//! of which says under `planted` what it is.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Each dataset and how its rows become tasks.
+const DATASETS: &[(&str, &[&str])] = &[
+    ("maths", &["--template", "gsm8k"]),
+    ("programs", &["--template", "mbpp-sanitized"]),
+    ("queries", &[]),
+    ("calls", &[]),
+];
+
+fn datasets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/datasets")
+}
+
+fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The JSON report of a check, which ended with this code.
+fn report(code: i32, arguments: &[&str]) -> Value {
+    let output = assay(&datasets(), &[&["check", "--format", "json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Lines and codes of findings.
+fn found(report: &Value) -> BTreeSet<(u64, String)> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.map(|finding| (finding["line"].as_u64().unwrap(), finding["code"].as_str().unwrap().to_owned())).collect()
+}
+
+/// Lines and codes of what was planted.
+fn planted(file: &str) -> BTreeSet<(u64, String)> {
+    let text = std::fs::read_to_string(datasets().join(file)).unwrap();
+    let code = |line: &str| Some(line.split_once(r#""planted": ""#)?.1.split_once('"')?.0.to_owned());
+    (1..).zip(text.lines()).filter_map(|(number, line)| Some((number, code(line)?))).collect()
+}
+
+/// Options under which every planted fault shows.
+const LOOKING: &[&str] = &["--against", "benchmark.jsonl", "--rollouts", "rolls"];
+
+#[test]
+fn no_row_without_a_fault_is_told() {
+    for (name, template) in DATASETS {
+        let file = format!("{name}.jsonl");
+        let report = report(0, &[&[file.as_str()], *template, LOOKING].concat());
+        assert_eq!(found(&report), BTreeSet::new(), "{name}");
+    }
+}
+
+#[test]
+fn every_planted_fault_is_told_and_nothing_else() {
+    for (name, template) in DATASETS {
+        let file = format!("{name}-planted.jsonl");
+        let report = report(1, &[&[file.as_str()], *template, LOOKING].concat());
+        assert_eq!(found(&report), planted(&file), "{name}: {report:#}");
+    }
+}
+
+/// Codes that need more than a row: a grader that wavers, and a row that is heavier than a small dataset should have. The tests of
+/// `assay-check` plant them.
+const ELSEWHERE: &[&str] = &["flaky", "work-outlier", "empty-accepted"];
+
+#[test]
+fn every_code_is_planted() {
+    let files = DATASETS.iter().map(|(name, _)| planted(&format!("{name}-planted.jsonl")));
+    let planted: BTreeSet<String> = files.flatten().map(|(_, code)| code).collect();
+    for code in assay_check::findings::ALL {
+        let elsewhere = ELSEWHERE.contains(&code.name);
+        assert_ne!(planted.contains(code.name), elsewhere, "`{}` is planted nowhere, or in two places", code.name);
+    }
+}
+
+#[test]
+fn what_a_baseline_knows_and_what_is_ignored_is_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = folder.path().join("known.json");
+    let base = ["queries-planted.jsonl"];
+    let first = report(1, &base);
+    std::fs::write(&known, first.to_string()).unwrap();
+    let known = known.to_str().unwrap();
+    let again = report(0, &[&base[..], &["--baseline", known]].concat());
+    assert_eq!(again["known"].as_u64().unwrap(), first["findings"].as_array().unwrap().len() as u64);
+    let ignored = report(1, &[&base[..], &["--ignore", "task-ungradable", "--ignore", "task-refused"]].concat());
+    assert!(found(&ignored).iter().all(|(_, code)| code != "task-ungradable" && code != "task-refused"), "{ignored:#}");
+    assert_eq!(ignored["ignored"], 6);
+}
+
+#[test]
+fn findings_beyond_the_most_are_counted() {
+    let report = report(1, &["queries-planted.jsonl", "--max-findings", "2"]);
+    assert_eq!(report["findings"].as_array().unwrap().len(), 2);
+    let counted: u64 = report["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, 2 + report["untold"].as_u64().unwrap());
+}
+
+#[test]
+fn a_sample_is_the_same_for_the_same_seed_and_any_number_of_threads() {
+    let sample = |seed, jobs| {
+        report(1, &["maths-planted.jsonl", "--template", "gsm8k", "--sample", "12", "--seed", seed, "--jobs", jobs])
+    };
+    let (one, other) = (sample("5", "1"), sample("5", "4"));
+    assert_eq!(one, other);
+    assert_eq!((&one["datasets"][0]["checked"], &one["datasets"][0]["rows"]), (&12.into(), &44.into()));
+    assert_ne!(found(&one), found(&sample("6", "1")));
+}
+
+#[test]
+fn what_cannot_be_checked_at_all_is_no_finding() {
+    let told = |arguments: &[&str]| {
+        let output = assay(&datasets(), &[&["check"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stdout));
+        text(&output.stderr)
+    };
+    assert!(told(&["nowhere.jsonl"]).contains("cannot read `nowhere.jsonl`"));
+    assert!(told(&["../datasets"]).contains("cannot tell the format"));
+    assert!(told(&["maths.jsonl", "--template", "gsm9k"]).contains("`gsm8k`"));
+    assert!(told(&["maths.jsonl", "--template", "{\"type\":\"math\",\"answer\":\"{{ a\"}"]).contains("`/answer`"));
+    assert!(told(&["maths.jsonl", "--format", "pdf"]).contains("sarif"));
+    assert!(told(&["maths.jsonl", "--ignore", "a-typo"]).contains("docs/CHECK.md"));
+    assert!(told(&["maths.jsonl", "--output", "maths.jsonl"]).contains("is the input"));
+    assert!(told(&["maths.jsonl", "--baseline", "maths.jsonl"]).contains("is no report"));
+    assert!(told(&["maths.jsonl", "--format", "sarif=nowhere/report.sarif"]).contains("cannot write"));
+}
+
+#[test]
+fn each_format_goes_to_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = datasets().join("queries-planted.jsonl");
+    let formats = "text,junit=report.xml,sarif=report.sarif,github,markdown=summary.md";
+    let output =
+        assay(folder.path(), &["check", file.to_str().unwrap(), "--format", formats, "--output", "report.txt"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("report.xml").contains("<testsuites>"));
+    assert!(read("report.sarif").contains("\"2.1.0\""));
+    assert!(read("summary.md").contains("| `task-ungradable` | 3 |"));
+    let together = read("report.txt");
+    assert!(together.contains(": sql-gold-ambiguous: ") && together.contains("::error file="), "{together}");
+}
+
+/// What a workflow hands to the action's script.
+fn action(folder: &Path, inputs: &[(&str, &str)]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/ci/check.sh");
+    let mut command = Command::new("bash");
+    command.arg(script).current_dir(folder).env("ASSAY", env!("CARGO_BIN_EXE_assay"));
+    command.env("GITHUB_STEP_SUMMARY", folder.join("summary.md")).env("SARIF", "out.sarif");
+    command.envs(inputs.iter().copied()).output().unwrap()
+}
+
+#[test]
+fn the_action_annotates_and_fails_with_findings() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.jsonl"), "{\"question\":\"?\",\"answer\":\"x\"}\n").unwrap();
+    let inputs = [("DATASETS", "a b.jsonl\n"), ("TEMPLATE", "gsm8k"), ("ARGUMENTS", "--max-findings\n5\n")];
+    let output = action(folder.path(), &inputs);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("::error file=a b.jsonl,line=1,title=task-not-made::"));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("summary.md").contains("task-not-made") && read("out.sarif").contains("task-not-made"));
+    // What looks like an option or a command in an input is neither.
+    let output = action(folder.path(), &[("DATASETS", "--help\n$(touch gone)")]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(!folder.path().join("gone").exists());
+}

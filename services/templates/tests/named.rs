@@ -1,0 +1,183 @@
+//! Each named template on a row of its dataset's shape, the words made up.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use assay_templates::{NAMES, Row, RowError, Template, TemplateError};
+use serde_json::{Value, json};
+
+/// The name, a row, the task it becomes, and the solution where the dataset has one.
+fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
+    vec![
+        (
+            "aime",
+            json!({ "id": 60, "problem": "Find m + n.", "answer": 204, "url": "", "year": "2024" }),
+            json!({ "type": "math", "answer": "204" }),
+            None,
+        ),
+        (
+            "apps",
+            json!({
+                "problem_id": 3, "question": "Double a number.", "difficulty": "interview", "starter_code": "",
+                "input_output": "{\"inputs\": [\"2\\n\", \"5\\n\"], \"outputs\": [\"4\\n\", \"10\\n\"]}",
+                "solutions": "[\"print(2 * int(input()))\", \"print(int(input()) * 2)\"]",
+            }),
+            json!({ "type": "code", "language": "python",
+                "tests": [{ "stdin": "2\n", "stdout": "4\n" }, { "stdin": "5\n", "stdout": "10\n" }] }),
+            Some(json!("print(2 * int(input()))")),
+        ),
+        (
+            "bfcl",
+            json!({
+                "id": "simple_7", "question": [[{ "role": "user", "content": "Weather in Oslo?" }]],
+                "function": [{ "name": "weather", "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } } }],
+                "ground_truth": [{ "weather": { "city": ["Oslo"] } }],
+            }),
+            json!({ "type": "tools", "mode": "bfcl",
+                "tools": [{ "name": "weather", "parameters": { "type": "dict", "properties": { "city": { "type": "string" } } } }],
+                "expected": [{ "weather": { "city": ["Oslo"] } }] }),
+            None,
+        ),
+        (
+            "gsm8k",
+            json!({ "question": "Six crates of seven?", "answer": "6 * 7 = <<6*7=42>>42\n#### 42" }),
+            json!({ "type": "math", "answer": "42" }),
+            Some(json!("6 * 7 = <<6*7=42>>42\n#### 42")),
+        ),
+        (
+            "humaneval",
+            json!({
+                "task_id": "HumanEval/999", "prompt": "def add(a, b):\n    \"\"\" Add. \"\"\"\n",
+                "canonical_solution": "    return a + b\n", "entry_point": "add",
+                "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
+            }),
+            json!({ "type": "code", "language": "python",
+                "tests": [{ "assert": "def check(candidate):\n    assert candidate(1, 2) == 3\n\ncheck(add)" }] }),
+            Some(json!("def add(a, b):\n    \"\"\" Add. \"\"\"\n    return a + b\n")),
+        ),
+        (
+            "math",
+            json!({ "problem": "Half of one?", "level": "Level 1", "type": "Algebra",
+                "solution": "Not $\\boxed{1}$ but $\\boxed{\\frac{1}{2}}$." }),
+            json!({ "type": "math", "answer": "\\frac{1}{2}" }),
+            Some(json!("Not $\\boxed{1}$ but $\\boxed{\\frac{1}{2}}$.")),
+        ),
+        (
+            "math-500",
+            json!({ "problem": "Two squared?", "solution": "It is $\\boxed{4}$.", "answer": "4", "subject": "Algebra",
+                "level": 1, "unique_id": "test/algebra/1.json" }),
+            json!({ "type": "math", "answer": "4" }),
+            Some(json!("It is $\\boxed{4}$.")),
+        ),
+        (
+            "mbpp",
+            json!({ "task_id": 11, "text": "Write a function to double.", "code": "def double(x):\r\n    return 2 * x",
+                "test_list": ["assert double(2) == 4"], "test_setup_code": "", "challenge_test_list": [] }),
+            json!({ "type": "code", "language": "python", "test_setup": "", "tests": [{ "assert": "assert double(2) == 4" }] }),
+            Some(json!("def double(x):\r\n    return 2 * x")),
+        ),
+        (
+            "mbpp-sanitized",
+            json!({ "source_file": "x", "task_id": 11, "prompt": "Write a function to double.",
+                "code": "def double(x):\n    return 2 * x", "test_imports": ["import math", "import re"],
+                "test_list": ["assert double(2) == 4"] }),
+            json!({ "type": "code", "language": "python", "test_setup": "import math\nimport re",
+                "tests": [{ "assert": "assert double(2) == 4" }] }),
+            Some(json!("def double(x):\n    return 2 * x")),
+        ),
+        (
+            "mmlu",
+            json!({ "question": "Which is even?", "subject": "arithmetic", "choices": ["1", "2", "3", "5"], "answer": 1 }),
+            json!({ "type": "math", "answer": "B", "choices": { "A": "1", "B": "2", "C": "3", "D": "5" } }),
+            None,
+        ),
+        (
+            "sql-create-context",
+            json!({ "question": "How many?", "context": "CREATE TABLE head (age INTEGER)",
+                "answer": "SELECT COUNT(*) FROM head WHERE age > 56" }),
+            json!({ "type": "sql", "dialect": "sqlite", "gold": "SELECT COUNT(*) FROM head WHERE age > 56",
+                "database": { "schema": "CREATE TABLE head (age INTEGER)", "variants": { "generate": 8 } } }),
+            None,
+        ),
+        (
+            "verl-math",
+            json!({ "data_source": "openai/gsm8k", "prompt": [{ "role": "user", "content": "Six times seven?" }],
+                "ability": "math", "reward_model": { "style": "rule", "ground_truth": "42" }, "extra_info": { "index": 0 } }),
+            json!({ "type": "math", "answer": "42" }),
+            None,
+        ),
+    ]
+}
+
+fn row(value: Value) -> Row {
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn each_makes_the_task_of_its_dataset() {
+    for (name, columns, task, solution) in shapes() {
+        let template = Template::named(name).unwrap();
+        let columns = row(columns);
+        let made: Value = serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
+        assert_eq!(made, task, "{name}");
+        assert_eq!(template.solution(&columns).unwrap(), solution, "{name}");
+        assert!(template.prompt(&columns).unwrap().is_some(), "{name}");
+    }
+}
+
+#[test]
+fn every_name_is_tested() {
+    let tested: Vec<_> = shapes().iter().map(|(name, ..)| *name).collect();
+    assert_eq!(tested, NAMES);
+}
+
+#[test]
+fn a_missing_column_is_named_with_the_place_that_reads_it() {
+    let template = Template::named("gsm8k").unwrap();
+    let missing = RowError::Missing { column: "answer".to_owned(), pointer: "/task/answer".to_owned() };
+    assert_eq!(template.task(&row(json!({ "question": "?" }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(json!({ "question": "?", "answer": null }))).unwrap_err(), missing);
+    let other = template.task(&row(json!({ "question": "?", "answer": "no marks" }))).unwrap_err();
+    assert!(matches!(other, RowError::Failed { .. }), "{other}");
+}
+
+#[test]
+fn null_within_a_text_is_missing_and_no_text_is_escaped() {
+    let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
+    let missing = RowError::Missing { column: "b".to_owned(), pointer: "/a.html".to_owned() };
+    assert_eq!(template.task(&row(json!({ "a": "<", "b": null }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(json!({ "a": "<" }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(json!({ "a": "<", "b": 1 }))).unwrap().body.get(), r#"{"a.html":"< & 1","type":"math"}"#);
+}
+
+#[test]
+fn an_unknown_name_tells_those_there_are() {
+    let Err(error) = Template::named("gsm9k") else { panic!("it is none") };
+    assert!(matches!(error, TemplateError::Unknown { .. }));
+    assert!(error.to_string().contains("`gsm8k`"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_template_has_its_place() {
+    let told = |json: &str| Template::from_json(json).err().map(|error| error.to_string()).unwrap();
+    assert!(told(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
+    assert!(told(r#"{"answer":"{{ a }}"}"#).contains("has neither"));
+    assert!(told(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
+    assert!(told("[1]").contains("no object"));
+    assert!(told("{").starts_with("the template is not JSON"));
+}
+
+#[test]
+fn an_endless_template_ends() {
+    let template =
+        Template::from_json(r#"{"type":"math","answer":"{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"}"#)
+            .unwrap();
+    let error = template.task(&Row::new()).unwrap_err();
+    assert!(error.to_string().contains("does not come to an end"), "{error}");
+}
+
+#[test]
+fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
+    let template = Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();
+    let task = template.task(&row(json!({ "n": 2 }))).unwrap();
+    assert_eq!(task.body.get(), r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#);
+}
