@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
@@ -344,6 +345,10 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().runs(limit).await })
     }
 
+    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(async move { self.sources().run_steps(run, width.max(1)).await })
+    }
+
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
         Box::pin(async move { self.sources().body(hash).await })
     }
@@ -370,6 +375,10 @@ impl Reader for DurableStore {
 
     fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(async move { self.sources().adjudications(grade).await })
+    }
+
+    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(async move { self.sources().last_adjudications(limit).await })
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
