@@ -27,8 +27,7 @@ pub enum Number {
 
 impl Number {
     /// Every number, in the order of the record's documentation.
-    pub const ALL: &'static [Self] =
-        &[Self::Reward, Self::GradeUs, Self::QueueUs, Self::PassedBytes, Self::OtherBytes];
+    pub const ALL: &'static [Self] = &[Self::Reward, Self::GradeUs, Self::QueueUs, Self::PassedBytes, Self::OtherBytes];
 
     /// How the record writes it.
     #[must_use]
@@ -56,6 +55,14 @@ impl Number {
 /// A word that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
+    /// `graded`, `ungradable` or `failed`.
+    Outcome,
+    /// Verdict of a graded item.
+    Verdict,
+    /// Name of the grader.
+    Grader,
+    /// `pass` where the verdict is one.
+    Pass,
     /// Code of the error of an item without a score.
     Cause,
     /// `hit` where the outcome came from the result cache.
@@ -63,13 +70,17 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// Every topic.
-    pub const ALL: &'static [Self] = &[Self::Cause, Self::Cache];
+    /// Topics that the record keeps for charts alone; it has the others in its sums by grader and verdict.
+    pub const KEPT: &'static [Self] = &[Self::Cause, Self::Cache];
 
     /// How the record writes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Outcome => "outcome",
+            Self::Verdict => "verdict",
+            Self::Grader => "grader",
+            Self::Pass => "pass",
             Self::Cause => "cause",
             Self::Cache => "cache",
         }
@@ -137,12 +148,37 @@ impl Counted {
             let number = if grade.pass == Some(true) { Number::PassedBytes } else { Number::OtherBytes };
             self.whole(number, bytes.into());
         }
-        if let Some(cause) = grade.error_json.as_deref().and_then(cause) {
-            *self.words.entry((Topic::Cause, cause)).or_default() += 1;
+        let cause = grade.error_json.as_deref().and_then(cause);
+        let words = [
+            (Topic::Outcome, Some(grade.outcome.as_str())),
+            (Topic::Verdict, grade.verdict.as_deref()),
+            (Topic::Grader, Some(grade.grader.as_str())),
+            (Topic::Pass, (grade.pass == Some(true)).then_some("pass")),
+            (Topic::Cause, cause.as_deref()),
+            (Topic::Cache, grade.cached.then_some("hit")),
+        ];
+        for (topic, word) in words {
+            if let Some(word) = word {
+                self.word(topic, word, 1);
+            }
         }
-        if grade.cached {
-            *self.words.entry((Topic::Cache, "hit".to_owned())).or_default() += 1;
-        }
+    }
+
+    /// Adds grades that have a word.
+    pub fn word(&mut self, topic: Topic, word: &str, grades: u64) {
+        *self.words.entry((topic, word.to_owned())).or_default() += grades;
+    }
+
+    /// Grades by word of a topic.
+    pub fn words_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
+        let of_topic = self.words.range((topic, String::new())..).take_while(move |((its, _), _)| *its == topic);
+        of_topic.map(|((_, word), grades)| (word.as_str(), *grades))
+    }
+
+    /// All grades that were counted.
+    #[must_use]
+    pub fn grades(&self) -> u64 {
+        self.words_of(Topic::Outcome).map(|(_, grades)| grades).sum()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "times and lengths of one item are far below 2^52")]

@@ -154,6 +154,12 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
 
+    /// One run; `None` when it has no grade.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
+
     /// What is counted of a run, by stretches of `width` steps, at least 1; see [`stretch`](crate::chart::stretch). Of an unknown run
     /// nothing.
     ///

@@ -244,9 +244,31 @@ impl Sources<'_> {
         Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
     }
 
+    pub(crate) async fn run(&self, run: &str) -> Result<Option<RunSummary>, StoreError> {
+        let of_run = |digest: &Digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0;
+        let totals = self.totals(of_run, 0, &[run.into()]).await?;
+        Ok(totals.get(run).and_then(|totals| totals.summary(run)))
+    }
+
     pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.run.is_some() && digest.totals.grades > 0).await?;
-        let named: BTreeSet<Arc<str>> = items.iter().filter_map(|item| item.digest.run.clone()).collect();
+        let runs = self.totals(|digest| digest.run.is_some() && digest.totals.grades > 0, limit, &[]).await?;
+        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
+        // Stable: runs last used at the same time stay in the order of their names.
+        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
+        summaries.truncate(limit as usize);
+        Ok(summaries)
+    }
+
+    /// Totals of the last used runs, at most `limit`, of those `named`, and of those that have waiting entries which pass.
+    async fn totals(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+        limit: u32,
+        named: &[Arc<str>],
+    ) -> Result<BTreeMap<Arc<str>, RunTotals>, StoreError> {
+        let (items, mut snapshot) = self.view(passes).await?;
+        let waiting = items.iter().filter_map(|item| item.digest.run.clone());
+        let named: BTreeSet<Arc<str>> = waiting.chain(named.iter().cloned()).collect();
         let named: Vec<Arc<str>> = named.into_iter().collect();
         let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot.runs(limit, &named).await?.into_iter().collect();
         let groups = by_batch(items);
@@ -265,11 +287,7 @@ impl Sources<'_> {
                 runs.entry(run.clone()).or_default().add(&totals);
             }
         }
-        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
-        // Stable: runs last used at the same time stay in the order of their names.
-        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
-        summaries.truncate(limit as usize);
-        Ok(summaries)
+        Ok(runs)
     }
 }
 

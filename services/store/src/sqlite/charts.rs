@@ -64,6 +64,7 @@ pub(super) async fn add(
     let words: Vec<_> = steps
         .iter()
         .flat_map(|(run, step, counted)| counted.words.iter().map(move |(key, grades)| (*run, *step, key, grades)))
+        .filter(|(_, _, (topic, _), _)| Topic::KEPT.contains(topic))
         .collect();
     UPSERT_WORDS
         .run(connection, &words, |values, (run, step, (topic, word), grades)| {
@@ -86,6 +87,12 @@ pub(super) async fn read(connection: &mut SqliteConnection, run: i64, width: i64
         stretch!(),
         " first, topic, word, sum(grades) from step_words where run = ?2 group by first, topic, word"
     );
+    const ROLLUPS: &str = concat!(
+        "select ",
+        stretch!(),
+        " first, outcome, verdict, grader, sum(grades), sum(passes) from rollups where run = ?2 \
+         group by first, outcome, verdict, grader"
+    );
     let mut steps = Steps::new();
     let step = |first: i64| (first != NO_STEP).then_some(first);
     for row in sqlx::query(NUMBERS).bind(width).bind(run).fetch_all(&mut *connection).await? {
@@ -98,9 +105,24 @@ pub(super) async fn read(connection: &mut SqliteConnection, run: i64, width: i64
     }
     for row in sqlx::query(WORDS).bind(width).bind(run).fetch_all(&mut *connection).await? {
         let name: &str = row.try_get(1)?;
-        let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) else { continue };
+        let Some(topic) = Topic::KEPT.iter().find(|topic| topic.name() == name) else { continue };
         let counted = steps.entry(step(row.try_get(0)?)).or_default();
-        counted.words.insert((*topic, row.try_get(2)?), count(row.try_get(3)?));
+        counted.word(*topic, row.try_get(2)?, count(row.try_get(3)?));
+    }
+    for row in sqlx::query(ROLLUPS).bind(width).bind(run).fetch_all(&mut *connection).await? {
+        let counted = steps.entry(step(row.try_get(0)?)).or_default();
+        let (grades, passes) = (count(row.try_get(4)?), count(row.try_get(5)?));
+        let topics = [(Topic::Outcome, 1), (Topic::Verdict, 2), (Topic::Grader, 3)];
+        for (topic, column) in topics {
+            let word: &str = row.try_get(column)?;
+            // A rollup without a verdict has an empty one.
+            if !word.is_empty() {
+                counted.word(topic, word, grades);
+            }
+        }
+        if passes > 0 {
+            counted.word(Topic::Pass, "pass", passes);
+        }
     }
     Ok(steps)
 }

@@ -154,7 +154,11 @@ proptest! {
 async fn check_steps(store: &impl Reader, entries: &[Entry]) {
     for run in ["run-a", "run-b", "run-c"] {
         for width in [1, 2] {
-            assert_eq!(store.run_steps(run, width).await.unwrap(), naive_steps(entries, run, width), "{run} by {width}");
+            assert_eq!(
+                store.run_steps(run, width).await.unwrap(),
+                naive_steps(entries, run, width),
+                "{run} by {width}"
+            );
         }
     }
 }
@@ -176,7 +180,9 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
     }
     let runs = store.runs(10).await.unwrap();
     assert_eq!(runs.len(), by_run.len());
+    assert_eq!(store.run("run-c").await.unwrap(), None);
     for run in runs {
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
         let grades = &by_run[run.run.as_str()];
         let count = |outcome: &str| grades.iter().filter(|grade| grade.outcome == outcome).count() as u64;
         let scores: Vec<f64> = grades.iter().filter_map(|grade| grade.score).collect();
