@@ -10,6 +10,7 @@ use crate::channel::{Adjudication, Appeal, ChannelCounts, Draw};
 use crate::grader::BoxFuture;
 use crate::pair::{KnownPairs, PairPage};
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use crate::rollup::Rollups;
 use crate::{Hash, clock::GradeId};
 
 /// The record cannot be read or written now.
@@ -152,6 +153,12 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
+
+    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there are none.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>>;
 
     /// A body by its name.
     ///

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, StoreError};
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 
@@ -106,6 +107,9 @@ pub(crate) trait Snapshot: Send {
         limit: u32,
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
+
+    /// Sums over the grades of a run.
+    fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>>;
 
     /// A body.
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;

@@ -13,6 +13,7 @@ use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
 use assay_core::{BatchId, GradeId, Hash, Visit};
 
@@ -158,6 +159,16 @@ impl Sources<'_> {
             }
         }
         Ok(visits)
+    }
+
+    pub(crate) async fn run_series(&self, run: &str) -> Result<Rollups, StoreError> {
+        let (items, mut snapshot) =
+            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let mut rollups = snapshot.run_series(run).await?;
+        for grade in fresh_by_entry(items, snapshot.as_mut()).await?.iter().flatten() {
+            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        Ok(rollups)
     }
 
     pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -342,6 +343,10 @@ impl Reader for DurableStore {
 
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
         Box::pin(async move { self.sources().runs(limit).await })
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        Box::pin(async move { self.sources().run_series(run).await })
     }
 
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::pair::{KnownPairs, PairPage, StoredPair};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, GradeId, Hash, Visit};
 
@@ -66,6 +67,10 @@ impl Reader for Memory {
     }
 
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        nothing()
+    }
+
+    fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         nothing()
     }
 
