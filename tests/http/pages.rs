@@ -92,7 +92,8 @@ async fn hostile_texts_stay_texts() {
     let reply = service.grade(&request).await;
     assert_eq!(reply.status, 200, "{:?}", reply.bytes);
     let reply = reply.json();
-    let mut pages: Vec<String> = ["/ui", "/ui/runs", "/ui/grades", "/ui/channels", "/ui/suspects"].map(str::to_owned).into();
+    let mut pages: Vec<String> =
+        ["/ui", "/ui/runs", "/ui/grades", "/ui/channels", "/ui/suspects"].map(str::to_owned).into();
     pages.extend(reply["results"].as_array().unwrap().iter().map(|result| format!("/ui/grades/{}", id(result))));
     let query: String = form(&[("name", run.as_str())]);
     pages.push(format!("/ui/run?{query}"));

@@ -24,6 +24,7 @@ pub mod prompt;
 pub mod random;
 pub mod record;
 pub mod reward_model;
+pub mod rollup;
 pub mod spec;
 pub mod store;
 pub mod table;

@@ -11,6 +11,7 @@ use crate::chart::Steps;
 use crate::grader::BoxFuture;
 use crate::pair::{KnownPairs, PairPage};
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use crate::rollup::Rollups;
 use crate::{Hash, clock::GradeId};
 
 /// The record cannot be read or written now.
@@ -166,6 +167,12 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>>;
+
+    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there are none.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>>;
 
     /// A body by its name.
     ///

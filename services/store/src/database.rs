@@ -9,6 +9,7 @@ use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, StoreError};
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 
@@ -110,6 +111,9 @@ pub(crate) trait Snapshot: Send {
 
     /// What is counted of a run, by stretches of `width` steps.
     fn run_steps<'a>(&'a mut self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, DatabaseError>>;
+
+    /// Sums over the grades of a run.
+    fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>>;
 
     /// A body.
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;

@@ -14,6 +14,7 @@ use assay_core::chart::{Steps, stretch};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
 use assay_core::{BatchId, GradeId, Hash, Visit};
 
@@ -187,6 +188,16 @@ impl Sources<'_> {
         found.dedup_by_key(|adjudication| adjudication.id);
         found.truncate(limit as usize);
         Ok(found)
+    }
+
+    pub(crate) async fn run_series(&self, run: &str) -> Result<Rollups, StoreError> {
+        let (items, mut snapshot) =
+            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let mut rollups = snapshot.run_series(run).await?;
+        for grade in fresh_by_entry(items, snapshot.as_mut()).await?.iter().flat_map(|(_, fresh)| fresh) {
+            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        Ok(rollups)
     }
 
     pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {

@@ -8,6 +8,7 @@ use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage, StoredPair};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, GradeId, Hash, Visit};
 
@@ -67,6 +68,10 @@ impl Reader for Memory {
     }
 
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        nothing()
+    }
+
+    fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         nothing()
     }
 

@@ -11,6 +11,7 @@ use assay_core::grader::{BoxFuture, Unprepared};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
     Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane, Outcome,
@@ -204,6 +205,14 @@ impl Reader for Memory {
 
     fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        let mut rollups = Rollups::new();
+        for grade in Memory::grades(self).iter().filter(|grade| grade.run.as_deref() == Some(run)) {
+            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        Box::pin(std::future::ready(Ok(rollups)))
     }
 
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {

@@ -24,6 +24,7 @@ mod kinds;
 mod pairs;
 mod prompts;
 mod query;
+mod rollups;
 mod rows;
 mod snapshot;
 

@@ -7,13 +7,14 @@ use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::Rollups;
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
-use super::{POSITION_BITS, channels, charts, events, pairs, prompts, query};
+use super::{POSITION_BITS, channels, charts, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
 use crate::spool::Position;
@@ -271,6 +272,15 @@ impl Snapshot for Open {
             match query::run_number(&mut self.transaction, run).await? {
                 Some(number) => charts::read(&mut self.transaction, number, width).await,
                 None => Ok(Steps::new()),
+            }
+        })
+    }
+
+    fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>> {
+        Box::pin(async move {
+            match query::run_number(&mut self.transaction, run).await? {
+                Some(number) => rollups::read(&mut self.transaction, number).await,
+                None => Ok(Rollups::new()),
             }
         })
     }

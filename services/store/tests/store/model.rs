@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_core::GradeId;
 use assay_core::chart::{Steps, stretch};
 use assay_core::record::{Entry, GradeRecord};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, Reader, Recorder};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -178,6 +179,7 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
             by_run.entry(run).or_default().push(grade);
         }
     }
+    assert_eq!(store.run_series("never").await.unwrap(), Rollups::new());
     let runs = store.runs(10).await.unwrap();
     assert_eq!(runs.len(), by_run.len());
     assert_eq!(store.run("run-c").await.unwrap(), None);
@@ -196,5 +198,10 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
         assert_eq!(run.last_step, grades.iter().filter_map(|grade| grade.step).max());
         assert_eq!(Some(run.first_us), grades.iter().map(|grade| grade.time_us).min());
         assert_eq!(Some(run.last_us), grades.iter().map(|grade| grade.time_us).max());
+        let mut series = Rollups::new();
+        for grade in grades {
+            series.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        assert_eq!(store.run_series(&run.run).await.unwrap(), series);
     }
 }
