@@ -70,8 +70,9 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// Topics that the record keeps for charts alone; it has the others in its sums by grader and verdict.
-    pub const KEPT: &'static [Self] = &[Self::Cause, Self::Cache];
+    /// Every topic.
+    pub const ALL: &'static [Self] =
+        &[Self::Outcome, Self::Verdict, Self::Grader, Self::Pass, Self::Cause, Self::Cache];
 
     /// How the record writes it.
     #[must_use]

@@ -6,7 +6,7 @@ use assay_core::store::RunSummary;
 use assay_engine::Engine;
 use axum::extract::{RawQuery, State};
 
-use crate::chart::{COLUMNS, Line, Svg, band, heat, lines, shares};
+use crate::chart::{self, Line, Svg, band, heat, lines, shares};
 use crate::failure::{Failure, Result};
 use crate::page::{Page, Place};
 use crate::pages::suspects;
@@ -65,7 +65,7 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     let store = store(&engine)?;
     let summary = store.run(name).await?;
     let summary = summary.ok_or_else(|| Failure::not_found(format!("the record has no run `{name}`")))?;
-    let width = summary.last_step.map_or(1, |last| last.max(0) / COLUMNS + 1);
+    let width = chart::width(summary.last_step);
     let steps = store.run_steps(name, width).await?;
     let mut all = Counted::default();
     steps.values().for_each(|counted| all.add(counted));

@@ -11,6 +11,7 @@ use assay_engine::Engine;
 use axum::extract::{RawQuery, State};
 use serde_json::Value;
 
+use crate::chart;
 use crate::failure::Result;
 use crate::page::{Page, Place};
 use crate::pages::NEWEST;
@@ -81,8 +82,12 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     let run = pairs.get("run").map(str::to_owned).or_else(|| runs.first().cloned());
     let filter = GradeFilter { run: run.clone(), ..GradeFilter::default() };
     let newest = store.grades(&filter, None, NEWEST).await?.grades;
-    let steps = match &run {
-        Some(run) => store.run_steps(run, 1).await?,
+    let summary = match &run {
+        Some(run) => store.run(run).await?,
+        None => None,
+    };
+    let steps = match &summary {
+        Some(summary) => store.run_steps(&summary.run, chart::width(summary.last_step)).await?,
         None => Steps::new(),
     };
     let evidence: Vec<Value> = newest

@@ -154,7 +154,7 @@ proptest! {
 
 async fn check_steps(store: &impl Reader, entries: &[Entry]) {
     for run in ["run-a", "run-b", "run-c"] {
-        for width in [1, 2] {
+        for width in [1, 2, 16, 96] {
             assert_eq!(
                 store.run_steps(run, width).await.unwrap(),
                 naive_steps(entries, run, width),
