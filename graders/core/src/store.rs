@@ -154,6 +154,12 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
 
+    /// One run summed up; `None` without a grade.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
+
     /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there are none.
     ///
     /// # Errors

@@ -345,6 +345,10 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().runs(limit).await })
     }
 
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        Box::pin(async move { self.sources().run(run).await })
+    }
+
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         Box::pin(async move { self.sources().run_series(run).await })
     }
