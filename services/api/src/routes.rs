@@ -72,6 +72,7 @@ pub fn router(api: Api) -> Router {
     let document = openapi::document(api.engine().graders());
     documented
         .merge(docs::router(&document))
+        .merge(assay_operators::router(api.engine().clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Packing a stream would hold back lines until a block is full.

@@ -130,7 +130,7 @@ impl Sources<'_> {
         for item in &items {
             load(item).await?.entry.events.iter().for_each(|event| counts.add_event(event));
         }
-        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             counts.add_grades(&fresh);
         }
         Ok(counts)
@@ -145,7 +145,7 @@ impl Sources<'_> {
             self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
         let mut visits = snapshot.visits(run, prompts).await?;
         let mut waiting = Visits::default();
-        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             prompt::add_grades(&mut waiting, &fresh);
         }
         for ((_, key, step), visit) in waiting {
@@ -159,6 +159,21 @@ impl Sources<'_> {
             }
         }
         Ok(visits)
+    }
+
+    pub(crate) async fn last_adjudications(&self, limit: u32) -> Result<Vec<Adjudication>, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut found = snapshot.last_adjudications(limit).await?;
+        for item in items {
+            found.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
+                Event::Adjudicated(adjudication) => Some(adjudication.clone()),
+                _ => None,
+            }));
+        }
+        found.sort_by_key(|adjudication| std::cmp::Reverse(adjudication.id));
+        found.dedup_by_key(|adjudication| adjudication.id);
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
     pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {
@@ -247,11 +262,11 @@ fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
     ids.map(|(_, highest)| highest).max()
 }
 
-/// The grades of each waiting entry that are neither in the database nor in an older entry.
+/// Each waiting entry with those of its grades that are neither in the database nor in an older entry.
 async fn fresh_by_entry(
     items: Vec<Arc<Item>>,
     snapshot: &mut dyn Snapshot,
-) -> Result<Vec<Vec<GradeRecord>>, StoreError> {
+) -> Result<Vec<(Arc<Loaded>, Vec<GradeRecord>)>, StoreError> {
     let mut lists = Vec::new();
     for chunk in by_batch(items).chunks(LOOKUP) {
         let present = snapshot.present(&batches(chunk)).await?;
@@ -272,7 +287,7 @@ async fn fresh(
 ) -> Result<Vec<GradeRecord>, StoreError> {
     let (mut seen, mut fresh) = (HashSet::new(), Vec::new());
     for item in group {
-        fresh.extend(fresh_of(item, present, &mut seen).await?);
+        fresh.extend(fresh_of(item, present, &mut seen).await?.1);
     }
     Ok(fresh)
 }
@@ -281,12 +296,13 @@ async fn fresh_of(
     item: &Arc<Item>,
     present: &HashMap<BatchId, HashSet<GradeId>>,
     seen: &mut HashSet<GradeId>,
-) -> Result<Vec<GradeRecord>, StoreError> {
+) -> Result<(Arc<Loaded>, Vec<GradeRecord>), StoreError> {
     let stored = present.get(&item.digest.batch);
     let is_new = |grade: &GradeRecord| stored.is_none_or(|stored| !stored.contains(&grade.grade));
     let loaded = load(item).await?;
     let grades = loaded.entry.grades.iter();
-    Ok(grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect())
+    let fresh = grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect();
+    Ok((loaded, fresh))
 }
 
 /// The entry's claim with its reply.

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
@@ -349,6 +350,10 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().run(run).await })
     }
 
+    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(async move { self.sources().run_steps(run, width.max(1)).await })
+    }
+
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         Box::pin(async move { self.sources().run_series(run).await })
     }
@@ -379,6 +384,10 @@ impl Reader for DurableStore {
 
     fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(async move { self.sources().adjudications(grade).await })
+    }
+
+    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(async move { self.sources().last_adjudications(limit).await })
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {

@@ -5,6 +5,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage, StoredPair};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
@@ -99,6 +100,18 @@ impl Reader for Memory {
     }
 
     fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        nothing()
+    }
+
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        nothing()
+    }
+
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        nothing()
+    }
+
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         nothing()
     }
 

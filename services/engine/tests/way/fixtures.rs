@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::chart::Steps;
 use assay_core::grader::{BoxFuture, Unprepared};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
@@ -261,6 +262,18 @@ impl Reader for Memory {
             _ => None,
         });
         Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(std::future::ready(Ok(Steps::new())))
+    }
+
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {

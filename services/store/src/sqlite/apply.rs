@@ -19,7 +19,7 @@ use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
-use super::{channels, events, prompts, rollups};
+use super::{channels, charts, events, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
 use crate::totals::RunTotals;
@@ -86,6 +86,7 @@ pub(super) async fn apply(
     let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
+    let mut counted = charts::Added::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -111,6 +112,7 @@ pub(super) async fn apply(
         }
         if let Some(run) = &entry.run {
             runs.entry(run).or_default().add(&totals);
+            loaded.count(of_entry(), counted.entry((run, entry.step)).or_default());
         }
     }
 
@@ -136,6 +138,7 @@ pub(super) async fn apply(
     events::insert(connection, &happened, &mut channels).await?;
     channels::add(connection, &channels).await?;
     prompts::add(connection, &visits, &numbers).await?;
+    charts::add(connection, &counted, &numbers).await?;
 
     if progress > applied {
         sqlx::query(

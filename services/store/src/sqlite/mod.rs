@@ -16,6 +16,7 @@
 
 mod apply;
 mod channels;
+mod charts;
 mod contents;
 mod events;
 mod insert;
