@@ -155,7 +155,7 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
 
-    /// One run; `None` when it has no grade.
+    /// One run summed up; `None` without a grade.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.

@@ -5,23 +5,22 @@
 //! recognised by its position and dropped from the waiting ones. Grades that were sent again are recognised by their id: the database's
 //! row wins over a waiting one and the older waiting one over the newer, exactly as if all had been applied.
 
+mod runs;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
-use assay_core::chart::{Steps, stretch};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
-use assay_core::rollup::{RollupKey, Rollups};
-use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
+use assay_core::store::{GradeFilter, GradePage, StoreError};
 use assay_core::{BatchId, GradeId, Hash, Visit};
 
 use crate::database::{Database, Snapshot, merge_claim};
 use crate::packs::{BadContent, unsqueeze};
 use crate::pending::{Digest, Item, Pending};
-use crate::totals::RunTotals;
 use crate::writer::Loaded;
 
 /// Batches whose presence in the database is looked up at once.
@@ -162,19 +161,6 @@ impl Sources<'_> {
         Ok(visits)
     }
 
-    pub(crate) async fn run_steps(&self, run: &str, width: i64) -> Result<Steps, StoreError> {
-        let (items, mut snapshot) =
-            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
-        let mut steps = snapshot.run_steps(run, width).await?;
-        for (loaded, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
-            if !fresh.is_empty() {
-                let first = loaded.entry.step.map(|step| stretch(step, width));
-                loaded.count(&fresh, steps.entry(first).or_default());
-            }
-        }
-        Ok(steps)
-    }
-
     pub(crate) async fn last_adjudications(&self, limit: u32) -> Result<Vec<Adjudication>, StoreError> {
         let (items, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.last_adjudications(limit).await?;
@@ -188,16 +174,6 @@ impl Sources<'_> {
         found.dedup_by_key(|adjudication| adjudication.id);
         found.truncate(limit as usize);
         Ok(found)
-    }
-
-    pub(crate) async fn run_series(&self, run: &str) -> Result<Rollups, StoreError> {
-        let (items, mut snapshot) =
-            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
-        let mut rollups = snapshot.run_series(run).await?;
-        for grade in fresh_by_entry(items, snapshot.as_mut()).await?.iter().flat_map(|(_, fresh)| fresh) {
-            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
-        }
-        Ok(rollups)
     }
 
     pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {
@@ -253,52 +229,6 @@ impl Sources<'_> {
             StoreError::Unavailable("collected pairs wait for the database, which is locked or away".to_owned())
         })?;
         Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
-    }
-
-    pub(crate) async fn run(&self, run: &str) -> Result<Option<RunSummary>, StoreError> {
-        let of_run = |digest: &Digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0;
-        let totals = self.totals(of_run, 0, &[run.into()]).await?;
-        Ok(totals.get(run).and_then(|totals| totals.summary(run)))
-    }
-
-    pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let runs = self.totals(|digest| digest.run.is_some() && digest.totals.grades > 0, limit, &[]).await?;
-        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
-        // Stable: runs last used at the same time stay in the order of their names.
-        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
-        summaries.truncate(limit as usize);
-        Ok(summaries)
-    }
-
-    /// Totals of the last used runs, at most `limit`, of those `named`, and of those that have waiting entries which pass.
-    async fn totals(
-        &self,
-        passes: impl Fn(&Digest) -> bool,
-        limit: u32,
-        named: &[Arc<str>],
-    ) -> Result<BTreeMap<Arc<str>, RunTotals>, StoreError> {
-        let (items, mut snapshot) = self.view(passes).await?;
-        let waiting = items.iter().filter_map(|item| item.digest.run.clone());
-        let named: BTreeSet<Arc<str>> = waiting.chain(named.iter().cloned()).collect();
-        let named: Vec<Arc<str>> = named.into_iter().collect();
-        let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot.runs(limit, &named).await?.into_iter().collect();
-        let groups = by_batch(items);
-        for chunk in groups.chunks(LOOKUP) {
-            let present = snapshot.present(&batches(chunk)).await?;
-            for group in chunk {
-                let [first, ..] = group.as_slice() else {
-                    continue;
-                };
-                let Some(run) = &first.digest.run else {
-                    continue;
-                };
-                let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
-                let totals =
-                    if alone { first.digest.totals.clone() } else { RunTotals::of(&fresh(group, &present).await?) };
-                runs.entry(run.clone()).or_default().add(&totals);
-            }
-        }
-        Ok(runs)
     }
 }
 

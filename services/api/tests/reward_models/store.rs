@@ -71,6 +71,10 @@ impl Reader for Memory {
         nothing()
     }
 
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        nothing()
+    }
+
     fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         nothing()
     }

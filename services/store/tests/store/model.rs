@@ -179,6 +179,7 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
             by_run.entry(run).or_default().push(grade);
         }
     }
+    assert_eq!(store.run("never").await.unwrap(), None);
     assert_eq!(store.run_series("never").await.unwrap(), Rollups::new());
     let runs = store.runs(10).await.unwrap();
     assert_eq!(runs.len(), by_run.len());
@@ -202,6 +203,7 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
         for grade in grades {
             series.entry(RollupKey::of(grade)).or_default().push(grade);
         }
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
         assert_eq!(store.run_series(&run.run).await.unwrap(), series);
     }
 }
