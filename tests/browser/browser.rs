@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 /// Key under which the protocol names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// Longest wait for a page, and the pause between two looks.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// A browser without a window, and the pages it may ask.
 pub(crate) struct Browser {
     driver: Child,
@@ -30,7 +34,7 @@ impl Browser {
             .spawn()
             .unwrap_or_else(|error| panic!("chromedriver does not start ({error}): run `make browser`"));
         let port = port(&mut driver);
-        let client = Client::new();
+        let client = client();
         let arguments = [
             "--headless=new",
             // Tests of a container run as root, where Chromium's own sandbox refuses to start.
@@ -121,6 +125,37 @@ impl Browser {
         }
     }
 
+    /// Presses keys that lead to another page, and waits for it.
+    pub(crate) async fn go(&self, keys: &str) {
+        self.script("window.left = false").await;
+        self.press(keys).await;
+        self.arrive().await;
+    }
+
+    /// Clicks what leads to another page, and waits for it.
+    pub(crate) async fn follow(&self, css: &str) {
+        self.script("window.left = false").await;
+        self.click(css).await;
+        self.arrive().await;
+    }
+
+    async fn arrive(&self) {
+        let there = "return window.left === undefined && document.readyState === 'complete'";
+        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+            if self.script(there).await == true {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        panic!("no page came within {PATIENCE:?}");
+    }
+
+    /// Chooses in a list of the form.
+    pub(crate) async fn choose(&self, name: &str, value: &str) {
+        let script = format!("document.querySelector('select[name={name}]').value = {}", json!(value));
+        self.script(&script).await;
+    }
+
     /// What a script returns.
     pub(crate) async fn script(&self, script: &str) -> Value {
         self.post("/execute/sync", json!({ "script": script, "args": [] })).await
@@ -170,6 +205,13 @@ impl Drop for Browser {
     }
 }
 
+/// A client of addresses on this machine. All of this crate's are told which cryptography they would use, though none does.
+pub(crate) fn client() -> Client {
+    // Another test has installed it already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::new()
+}
+
 fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser")
 }
@@ -181,5 +223,5 @@ fn port(driver: &mut Child) -> u16 {
         let (_, port) = line.split_once("successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    told.unwrap_or_else(|| panic!("chromedriver told no port within {:?}", Duration::from_secs(10)))
+    told.unwrap_or_else(|| panic!("chromedriver ended without telling its port"))
 }

@@ -9,25 +9,24 @@ async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;
     browser.picture("home").await;
-    browser.click("a.open[href='/ui/run?name=pizza%2Fsmall']").await;
+    browser.follow("a.open[href='/ui/run?name=pizza%2Fsmall']").await;
     assert!(browser.text("h1").await.contains("pizza/small"));
     assert!(browser.count("svg.chart").await >= 8, "charts");
     browser.picture("run").await;
-    browser.click(".actions a[href^='/ui/grades']").await;
-    browser.click("select[name=verdict] option:has(+ option)").await;
-    browser.script("document.querySelector('select[name=verdict]').value = 'wrong_answer'").await;
-    browser.script("document.querySelector('select[name=grader]').value = 'math'").await;
-    browser.click("form.filter button").await;
+    browser.follow(".actions a[href^='/ui/grades']").await;
+    browser.choose("verdict", "wrong_answer").await;
+    browser.choose("grader", "math").await;
+    browser.follow("form.filter button").await;
     let address = browser.address().await;
     assert!(address.contains("verdict=wrong_answer") && address.contains("run=pizza%2Fsmall"), "{address}");
     browser.picture("grades").await;
-    browser.press("jj\n").await;
+    browser.go("jj\n").await;
     assert!(browser.address().await.starts_with("/ui/grades/0"), "the second row opened");
     assert_eq!(browser.text(".compared .side + pre").await, "\\frac{3}{8}");
     assert_eq!(browser.text(".compared div:nth-of-type(2) del").await, "5");
     assert_eq!(browser.text("#completion mark").await, "\\frac{5}{8}");
     browser.picture("grade").await;
-    browser.press("p").await;
+    browser.go("p").await;
     assert!(browser.text("#again").await.contains("it is the same"));
     assert!(browser.text("#again tbody").await.contains("wrong_answer"));
     browser.picture("replayed").await;
@@ -45,29 +44,29 @@ async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
     };
     assert_eq!(interval().await, "not known");
     browser.open("/ui").await;
-    browser.press("gq").await;
+    browser.go("gq").await;
     assert_eq!(browser.address().await, "/ui/queue");
     browser.picture("queue").await;
-    browser.script("document.querySelector('select[name=channel]').value = 'math/default'").await;
-    browser.script("document.querySelector('select[name=passes]').value = 'false'").await;
-    browser.click("#draw").await;
+    browser.choose("channel", "math/default").await;
+    browser.choose("passes", "false").await;
+    browser.follow("#draw").await;
     browser.picture("drawn").await;
     for key in ["w", "w", "s", "r", "w"] {
         let before = browser.address().await;
-        browser.press(key).await;
+        browser.go(key).await;
         let after = browser.address().await;
         assert!(after.starts_with("/ui/queue/") && after != before, "{key}: from {before} to {after}");
     }
     let first = interval().await;
     assert!(first.contains("measured") && first.contains(" to "), "{first}");
     browser.picture("channels").await;
-    browser.press("gq").await;
+    browser.go("gq").await;
     assert_eq!(browser.count(".list .row").await, 4, "what was said, without what was skipped");
-    browser.script("document.querySelector('select[name=channel]').value = 'math/default'").await;
-    browser.script("document.querySelector('select[name=passes]').value = 'false'").await;
-    browser.click("#draw").await;
+    browser.choose("channel", "math/default").await;
+    browser.choose("passes", "false").await;
+    browser.follow("#draw").await;
     browser.write("textarea[name=note]", "five eighths are eaten").await;
-    browser.click("#right").await;
+    browser.follow("#right").await;
     let second = interval().await;
     assert_ne!(first, second);
     browser.open("/ui/queue").await;
@@ -84,11 +83,11 @@ async fn a_link_shows_somebody_else_the_same_rows() {
     let browser = Browser::start(&service.address).await;
     browser.open("/ui/grades").await;
     browser.press("/").await;
-    browser.press("pizza/small\n").await;
+    browser.go("pizza/small\n").await;
     assert!(browser.address().await.contains("run=pizza%2Fsmall"));
     assert_eq!(browser.count(".row").await, 50);
     let top = browser.text(".row").await;
-    browser.press("n").await;
+    browser.go("n").await;
     assert!(browser.address().await.contains("before="));
     let below = (browser.address().await, browser.text(".row").await);
     assert_ne!(top, below.1);
@@ -107,8 +106,7 @@ async fn everything_is_reached_by_keys() {
     for (key, page) in
         [("r", "runs"), ("g", "grades"), ("q", "queue"), ("c", "channels"), ("d", "disagreements"), ("s", "suspects")]
     {
-        browser.press("g").await;
-        browser.press(key).await;
+        browser.go(&format!("g{key}")).await;
         assert_eq!(browser.address().await, format!("/ui/{page}"));
     }
     browser.open("/ui/grades").await;

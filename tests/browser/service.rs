@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::browser::client;
+
 /// A serving node; it stops when dropped.
 pub(crate) struct Service {
     pub(crate) address: String,
@@ -46,14 +48,14 @@ impl Service {
     }
 
     pub(crate) async fn grade(&self, batch: &Value) -> Value {
-        let request = reqwest::Client::new().post(format!("{}/v1/grade", self.address));
+        let request = client().post(format!("{}/v1/grade", self.address));
         let reply = request.json(batch).send().await.unwrap();
         assert_eq!(reply.status(), 200);
         reply.json().await.unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
-        reqwest::get(format!("{}{path}", self.address)).await.unwrap().json().await.unwrap()
+        client().get(format!("{}{path}", self.address)).send().await.unwrap().json().await.unwrap()
     }
 
     /// Stops serving, and waits until the record is closed.

@@ -68,7 +68,7 @@ async fn every_page_answers_without_a_grade_and_with_a_run() {
     }
     let run = text(&service, "/ui/run?name=r%2F1+a").await;
     assert!(run.contains("aria-label=\"reward by step\"") && run.contains("step 3: 0.750 ± 0.433 of 8"), "{run}");
-    assert!(run.contains("internal") && run.contains("graded 8 (88.9 %), failed 1 (11.1 %)"), "{run}");
+    assert!(run.contains("grader_panicked") && run.contains("graded 8 (88.9 %), failed 1 (11.1 %)"), "{run}");
     let grade = text(&service, &format!("/ui/grades/{}", ids[7])).await;
     assert!(grade.contains("<mark title=\"what was graded\">0.35</mark>"), "{grade}");
     assert!(grade.contains("<ins>") && grade.contains("What is three eighths?"), "{grade}");
@@ -84,7 +84,7 @@ async fn hostile_texts_stay_texts() {
     item["meta"] = json!({ "note": HOSTILE });
     let mut chat = item.clone();
     chat["id"] = json!("chat");
-    chat["completion"] = json!([{ "role": HOSTILE, "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
+    chat["completion"] = json!([{ "role": "assistant", "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
     let mut request = batch([item, chat]);
     let run = HOSTILE.replace('\0', "");
     request["run"] = json!(run);
