@@ -10,7 +10,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -38,7 +38,10 @@ images: build ## build the images programs run in, unless they are there
 postgres: ## install the database server that tests start, unless it is there
 	@sh tests/postgres/install.sh
 
-test: fmt clippy docs scripts images postgres unit ## everything CI runs
+browser: ## install the browser that tests drive, unless it is there
+	@sh tests/browser/install.sh
+
+test: fmt clippy docs scripts images postgres browser unit ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check

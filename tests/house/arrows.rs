@@ -22,7 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
     ("assay-wire", &["assay-core"]),
-    ("assay-api", &["assay-wire", "assay-engine", "assay-correction", "assay-core"]),
+    ("assay-operators", &["assay-engine", "assay-correction", "assay-core"]),
+    ("assay-api", &["assay-operators", "assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),
     ("assay-templates", &["assay-core"]),
@@ -115,7 +116,8 @@ fn a_library_stays_in_its_room() {
         }
     };
     only("sqlx", &["assay-store", "assay-sqlbox"]);
-    only("axum", &["assay-api"]);
+    only("axum", &["assay-api", "assay-operators"]);
+    only("askama", &["assay-operators"]);
     only("reqwest", &["assay-client", "assay-tests"]);
     only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);

@@ -8,6 +8,7 @@ mod grading;
 mod limits;
 mod models;
 mod noise;
+mod pages;
 mod programs;
 mod repeating;
 mod reward_models;

@@ -1,6 +1,7 @@
 //! Owns the tests that meet the house as a user does, and what they share. No product code.
 
 pub mod beside;
+pub mod filling;
 pub mod models;
 pub mod processes;
 pub mod rollouts;

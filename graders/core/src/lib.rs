@@ -8,6 +8,7 @@
 //! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many completions share it.
 
 pub mod channel;
+pub mod chart;
 pub mod clock;
 pub mod error;
 pub mod evidence;
@@ -23,6 +24,7 @@ pub mod prompt;
 pub mod random;
 pub mod record;
 pub mod reward_model;
+pub mod rollup;
 pub mod spec;
 pub mod store;
 pub mod table;

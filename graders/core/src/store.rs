@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use crate::Visit;
 use crate::channel::{Adjudication, Appeal, ChannelCounts, Draw};
+use crate::chart::Steps;
 use crate::grader::BoxFuture;
 use crate::pair::{KnownPairs, PairPage};
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use crate::rollup::Rollups;
 use crate::{Hash, clock::GradeId};
 
 /// The record cannot be read or written now.
@@ -153,6 +155,25 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
 
+    /// One run summed up; `None` without a grade.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
+
+    /// What is counted of a run, by stretches of `width` steps, at least 1; see [`stretch`](crate::chart::stretch). Of an unknown run
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>>;
+
+    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there are none.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>>;
+
     /// A body by its name.
     ///
     /// # Errors
@@ -186,6 +207,12 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
+
+    /// What operators said last of any grade, the newest word first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
 
     /// Those of `grades` that were drawn for operators.
     ///

@@ -1,6 +1,6 @@
 //! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs` reads the body.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -140,6 +140,23 @@ impl Task {
         Self::from_raw(raw)
     }
 
+    /// The same task with some of its fields set to these JSON values; all others keep their texts.
+    ///
+    /// # Errors
+    /// [`TaskError`] for `type`, which decides who grades and cannot be set, and as [`Task::from_raw`].
+    pub fn with_fields(&self, set: &BTreeMap<String, Box<RawValue>>) -> Result<Self, TaskError> {
+        if set.contains_key("type") {
+            let message = "`type` names the grader of a stored task and cannot be set".to_owned();
+            return Err(TaskError::new(ErrorCode::InvalidTask, "/type", message));
+        }
+        let UniqueKeys(fields) = serde_json::from_str(self.body.get())
+            .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", without_position(&error.to_string())))?;
+        let kept = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
+        let all = kept.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
+        let members: Vec<String> = all.map(|(key, value)| format!("{}:{}", Value::String(key), value.get())).collect();
+        Self::from_json(&format!("{{{}}}", members.join(",")))
+    }
+
     /// What the task contains, as a name: equal hashes are equal tasks.
     #[must_use]
     pub fn hash(&self) -> Hash {
@@ -252,6 +269,18 @@ mod tests {
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
         assert!(error.message.contains("unknown field `tolerence`"), "{error}");
+    }
+
+    #[test]
+    fn fields_are_set_and_the_others_keep_their_digits() {
+        let task = Task::from_json(r#"{"type":"math","answer":"1","rel_tol":1e-3,"abs_tol":0.10}"#).unwrap();
+        let set = |name: &str, value: &str| {
+            BTreeMap::from([(name.to_owned(), RawValue::from_string(value.to_owned()).unwrap())])
+        };
+        let changed = task.with_fields(&set("rel_tol", "0.5")).unwrap();
+        assert_eq!(changed.body.get(), r#"{"type":"math","answer":"1","abs_tol":0.10,"rel_tol":0.5}"#);
+        assert_eq!(task.with_fields(&BTreeMap::new()).unwrap(), task);
+        assert_eq!(task.with_fields(&set("type", "\"code\"")).unwrap_err().pointer, "/type");
     }
 
     #[test]

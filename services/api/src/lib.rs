@@ -9,6 +9,7 @@ mod docs;
 mod error;
 mod health;
 mod openapi;
+pub mod record;
 pub mod render;
 mod routes;
 mod serve;

@@ -34,7 +34,8 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(v1::policies::check))
         .routes(routes!(v1::prompts::suggest))
         .routes(routes!(v1::graders::graders))
-        .routes(routes!(v1::runs::runs))
+        .routes(routes!(v1::runs::list::list))
+        .routes(routes!(v1::runs::get::get))
         .routes(routes!(v1::reward_models::list::list))
         .routes(routes!(v1::reward_models::list::get, v1::reward_models::load::load, v1::reward_models::load::unload))
         .routes(routes!(v1::reward_models::score::score))
@@ -71,6 +72,7 @@ pub fn router(api: Api) -> Router {
     let document = openapi::document(api.engine().graders());
     documented
         .merge(docs::router(&document))
+        .merge(assay_operators::router(api.engine().clone()))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         // Packing a stream would hold back lines until a block is full.

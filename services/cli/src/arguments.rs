@@ -1,6 +1,7 @@
 //! What can be typed.
 
 mod check;
+mod record;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use assay_node::models::Lengths;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
+pub(crate) use record::{Export, Format, Grades, Record, Replay, Runs, Tail, Which};
 
 /// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
 #[derive(Debug, Parser)]
@@ -33,8 +35,12 @@ pub(crate) enum Command {
     Graders(Output),
     /// List grades of the record, newest first
     Grades(Grades),
-    /// List the training runs of the record
+    /// List the training runs of the record, or say what happened in one
     Runs(Runs),
+    /// Print grades as they are recorded
+    Tail(Tail),
+    /// Write grades of the record to a file
+    Export(Export),
     /// Say how wrong verifiers are, calibrate and compare them, and adjudicate grades
     Channels(Channels),
     /// List what rewards are made of, or explain or check one policy
@@ -107,72 +113,6 @@ pub(crate) struct Images {
     /// The interpreter: a WebAssembly reactor, as `sandboxes/guests` makes it
     #[arg(long, value_name = "FILE", requires = "build")]
     pub(crate) interpreter: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-/// Where the record is.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Record {
-    /// Ask this server; needed while a server holds the database
-    #[arg(long, value_name = "URL", global = true)]
-    pub(crate) server: Option<String>,
-    /// Read this database [default: sqlite://assay.db]
-    #[arg(long, value_name = "URL", conflicts_with = "server", global = true)]
-    pub(crate) database: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Grades {
-    #[command(flatten)]
-    pub(crate) record: Record,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    /// Exact name of the run
-    #[arg(long)]
-    pub(crate) run: Option<String>,
-    /// Exact step
-    #[arg(long, allow_negative_numbers = true)]
-    pub(crate) step: Option<i64>,
-    /// Exact name of the grader, as in `math`
-    #[arg(long)]
-    pub(crate) grader: Option<String>,
-    /// Exact channel, as in `math/default`
-    #[arg(long)]
-    pub(crate) channel: Option<String>,
-    /// `graded`, `ungradable` or `failed`
-    #[arg(long)]
-    pub(crate) outcome: Option<String>,
-    /// Exact verdict, as in `wrong_answer`
-    #[arg(long)]
-    pub(crate) verdict: Option<String>,
-    /// `overturned`, `upheld`, `disagreed` or `unjudged`
-    #[arg(long)]
-    pub(crate) appeal: Option<String>,
-    /// Exact batch
-    #[arg(long)]
-    pub(crate) batch: Option<String>,
-    /// Exact id of the item, as sent
-    #[arg(long)]
-    pub(crate) id: Option<String>,
-    /// Exact group, as sent
-    #[arg(long)]
-    pub(crate) group: Option<String>,
-    /// Smallest score
-    #[arg(long)]
-    pub(crate) score_min: Option<f64>,
-    /// Largest score
-    #[arg(long)]
-    pub(crate) score_max: Option<f64>,
-    /// Most rows, 1 to 1000
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub(crate) limit: u32,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Runs {
-    #[command(flatten)]
-    pub(crate) record: Record,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -341,15 +281,4 @@ pub(crate) struct BenchArguments {
     /// Type of the numbers: `f32`, `bf16` or `f16` [default: what fits the device]
     #[arg(long)]
     pub(crate) dtype: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Replay {
-    /// Ids of grades
-    #[arg(required = true, value_name = "ID")]
-    pub(crate) ids: Vec<String>,
-    #[command(flatten)]
-    pub(crate) record: Record,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }

@@ -3,6 +3,7 @@
 mod channels;
 mod check;
 mod doctor;
+mod export;
 mod grade;
 mod graders;
 mod grades;
@@ -13,6 +14,7 @@ mod record;
 mod replay;
 mod runs;
 mod serve;
+mod tail;
 mod template;
 
 use std::future::Future;
@@ -33,6 +35,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
         Command::Graders(output) => graders::run(file, output),
         Command::Grades(grades) => grades::run(file, &grades),
         Command::Runs(runs) => runs::run(file, &runs),
+        Command::Tail(tail) => tail::run(file, &tail),
+        Command::Export(export) => export::run(file, &export),
         Command::Channels(channels) => channels::run(file, &channels),
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),

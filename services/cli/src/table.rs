@@ -24,7 +24,7 @@ fn write_row<const N: usize>(out: &mut impl Write, row: &[String; N], widths: &[
 const WIDEST: usize = 512;
 
 /// A cell as a terminal may have it: control characters would move its cursor or change its colours.
-fn shown(cell: &str) -> String {
+pub(crate) fn shown(cell: &str) -> String {
     cell.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(WIDEST).collect()
 }
 

@@ -10,10 +10,11 @@ use assay_wire::channels::{
     AdjudicateRequest, AdjudicationBody, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,
     SuggestRequest, SuggestionsBody,
 };
-use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody, RunsBody};
+use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
 use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
 use assay_wire::reply::GradeReply;
 use assay_wire::reward_models::{LoadRequest, ModelBody, RewardModelsBody, UnloadedBody};
+use assay_wire::runs::{RunDetail, RunsBody};
 use assay_wire::scoring::{ScoreReply, ScoreRequest};
 use assay_wire::{GradeRequest, Problem, ProblemBody};
 use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
@@ -139,6 +140,19 @@ impl Client {
     /// [`ClientError`].
     pub async fn runs(&self) -> Result<RunsBody, ClientError> {
         self.send(self.call(Method::GET, "v1/runs", &[])?, true).await
+    }
+
+    /// One run with its highest `steps` steps.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn run(&self, run: &str, steps: usize) -> Result<RunDetail, ClientError> {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["v1", "runs", run]);
+        }
+        url.query_pairs_mut().append_pair("steps", &steps.to_string());
+        self.send(self.http.get(url), true).await
     }
 
     /// What is known of channels.

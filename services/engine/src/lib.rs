@@ -36,7 +36,7 @@ pub use idempotency::{Answer, Keyed, Render};
 pub use ledger::ChannelSettings;
 pub use pairs::{Collected, NewPair};
 pub use policy::{Policies, Policy, UnknownPolicy};
-pub use replay::{Replay, ReplayError, Side};
+pub use replay::{Replay, ReplayError, ReplayOptions, Side};
 pub use reply::{ChannelRates, GroupResult, ItemResult, Reply, Wave};
 pub use shared::{EngineParts, Limits};
 pub use suggest::{SuggestError, Suggested, Wish};

@@ -1,11 +1,17 @@
 //! Grading a stored item again with this binary: the same bodies, the same way, nothing from the cache.
 
-use assay_core::record::{Body, BodyKind, GradeRecord};
-use assay_core::store::{Store, StoreError};
-use assay_core::{Completion, ErrorCode, GradeId, Hash, Item, Meta, Outcome, Task};
+mod shelf;
+
+use std::collections::BTreeMap;
+
+use assay_core::record::GradeRecord;
+use assay_core::store::StoreError;
+use assay_core::{ErrorCode, GradeId, Outcome, TaskError};
 use serde_json::value::RawValue;
 
-use crate::{Batch, BatchItem, Engine, EngineError};
+use crate::reply::ItemResult;
+use crate::{Batch, Engine, EngineError};
+use shelf::Shelf;
 
 /// One side of a replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,81 +92,75 @@ impl ReplayError {
     }
 }
 
+/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks beside a task stay as they are.
+pub type ReplayOptions = BTreeMap<String, Box<RawValue>>;
+
 impl Engine {
     /// Grades a stored item again. Nothing is recorded.
     ///
     /// # Errors
     /// [`ReplayError`] when the grade or its bodies are not there, or the engine refuses.
     pub async fn replay(&self, id: GradeId) -> Result<Replay, ReplayError> {
+        let mut replays = self.replay_all(&[id], &ReplayOptions::new()).await?;
+        replays.pop().unwrap_or(Err(ReplayError::NotFound(id)))
+    }
+
+    /// Grades stored items again as one batch, in the order of `ids`, with `options` set in their tasks. Nothing is recorded. An item that
+    /// cannot be graded again, because its bodies are gone or its task is refused, does not keep the others from it.
+    ///
+    /// # Errors
+    /// [`ReplayError`] when the record cannot be read or the engine refuses the batch.
+    pub async fn replay_all(
+        &self,
+        ids: &[GradeId],
+        options: &ReplayOptions,
+    ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
         let store = self.store().ok_or(ReplayError::NoRecord)?;
-        let record = store.grade(id).await?.ok_or(ReplayError::NotFound(id))?;
-        let item = stored_item(store.as_ref(), &record).await?;
-        let reply = self.grade_apart(Batch::new("replay", vec![item])).await?;
-        let result = reply.results().next().ok_or(EngineError::ShuttingDown)?;
-        let grade = result.outcome.grade();
-        let now = Side {
-            grader: result.spec.id(),
-            outcome: result.outcome.word().to_owned(),
-            verdict: grade.map(|grade| grade.verdict.to_string()),
-            score: grade.map(|grade| grade.score.get()),
-        };
-        let then = Side {
-            grader: format!("{}@{}", record.grader, record.grader_version),
-            outcome: record.outcome,
-            verdict: record.verdict,
-            score: record.score,
-        };
-        Ok(Replay { grade: id, then, now, outcome: result.outcome.clone() })
-    }
-}
-
-async fn stored_item(store: &dyn Store, record: &GradeRecord) -> Result<BatchItem, ReplayError> {
-    let task = body(store, record.task_hash, "task").await?;
-    let completion = body(store, record.completion_hash, "completion").await?;
-    let prompt = match record.prompt_hash {
-        Some(hash) => Some(read_completion(body(store, hash, "prompt").await?, "prompt")?),
-        None => None,
-    };
-    let bad = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
-    let text = String::from_utf8(task.content).map_err(|error| bad("task", error.to_string()))?;
-    let task = Task::from_json(&text).map_err(|error| bad("task", error.to_string()))?;
-    let meta: Meta = match &record.meta_json {
-        Some(json) => serde_json::from_str(json).map_err(|error| bad("meta", error.to_string()))?,
-        None => Meta::default(),
-    };
-    let completion = read_completion(completion, "completion")?;
-    let mut item = BatchItem::new(Item { prompt, completion, meta }, task);
-    item.id.clone_from(&record.item);
-    item.group.clone_from(&record.group);
-    item.channel = record.channel.split_once('/').map(|(_, family)| family.to_owned());
-    item.checks = read_checks(record)?;
-    Ok(item)
-}
-
-fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody { what: "checks", reason };
-    let Some(json) = &record.checks_json else {
-        return Ok(Vec::new());
-    };
-    let raw: std::collections::BTreeMap<String, Box<RawValue>> =
-        serde_json::from_str(json).map_err(|error| bad(error.to_string()))?;
-    raw.into_iter()
-        .map(|(name, raw)| Ok((name, Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?)))
-        .collect()
-}
-
-async fn body(store: &dyn Store, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
-    store.body(hash).await?.ok_or(ReplayError::BodyGone { what })
-}
-
-fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody { what, reason };
-    match body.kind {
-        BodyKind::Text => {
-            let text = String::from_utf8(body.content).map_err(|error| bad(error.to_string()))?;
-            Ok(Completion::Text(text.into()))
+        let mut shelf = Shelf::new(store.as_ref());
+        let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
+        for id in ids {
+            let found = match shelf.item(*id, options).await {
+                Ok((row, item)) => self.check(&item).map(|()| (row, item)).map_err(refused),
+                Err(error @ ReplayError::Store(_)) => return Err(error),
+                Err(error) => Err(error),
+            };
+            rows.push(found.map(|(row, item)| {
+                items.push(item);
+                row
+            }));
         }
-        BodyKind::Messages => serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string())),
-        BodyKind::Task | BodyKind::Policy | BodyKind::Pair => Err(bad("it is a task, a policy or a pair".to_owned())),
+        if items.is_empty() {
+            return Ok(rows.into_iter().filter_map(|row| row.err().map(Err)).collect());
+        }
+        let reply = self.grade_apart(Batch::new("replay", items)).await?;
+        let mut results = reply.results();
+        rows.into_iter()
+            .map(|row| match row {
+                Ok(row) => Ok(Ok(replayed(row, results.next().ok_or(EngineError::ShuttingDown)?))),
+                Err(error) => Ok(Err(error)),
+            })
+            .collect()
     }
+}
+
+/// A task that its grader refuses now.
+fn refused(error: TaskError) -> ReplayError {
+    EngineError::Task { pointer: "/task".to_owned(), error }.into()
+}
+
+fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
+    let grade = result.outcome.grade();
+    let now = Side {
+        grader: result.spec.id(),
+        outcome: result.outcome.word().to_owned(),
+        verdict: grade.map(|grade| grade.verdict.to_string()),
+        score: grade.map(|grade| grade.score.get()),
+    };
+    let then = Side {
+        grader: format!("{}@{}", row.grader, row.grader_version),
+        outcome: row.outcome,
+        verdict: row.verdict,
+        score: row.score,
+    };
+    Replay { grade: row.grade, then, now, outcome: result.outcome.clone() }
 }

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, StoreError};
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 
@@ -107,6 +109,12 @@ pub(crate) trait Snapshot: Send {
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
 
+    /// What is counted of a run, by stretches of `width` steps.
+    fn run_steps<'a>(&'a mut self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, DatabaseError>>;
+
+    /// Sums over the grades of a run.
+    fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>>;
+
     /// A body.
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;
 
@@ -118,6 +126,9 @@ pub(crate) trait Snapshot: Send {
 
     /// What operators said of a grade, in order of time.
     fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
+
+    /// What operators said last, the newest word first.
+    fn last_adjudications(&mut self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
 
     /// Those of `grades` that were drawn for operators.
     fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;

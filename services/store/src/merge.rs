@@ -5,6 +5,8 @@
 //! recognised by its position and dropped from the waiting ones. Grades that were sent again are recognised by their id: the database's
 //! row wins over a waiting one and the older waiting one over the newer, exactly as if all had been applied.
 
+mod runs;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +15,12 @@ use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
-use assay_core::store::{GradeFilter, GradePage, RunSummary, StoreError};
+use assay_core::store::{GradeFilter, GradePage, StoreError};
 use assay_core::{BatchId, GradeId, Hash, Visit};
 
 use crate::database::{Database, Snapshot, merge_claim};
 use crate::packs::{BadContent, unsqueeze};
 use crate::pending::{Digest, Item, Pending};
-use crate::totals::RunTotals;
 use crate::writer::Loaded;
 
 /// Batches whose presence in the database is looked up at once.
@@ -129,7 +130,7 @@ impl Sources<'_> {
         for item in &items {
             load(item).await?.entry.events.iter().for_each(|event| counts.add_event(event));
         }
-        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             counts.add_grades(&fresh);
         }
         Ok(counts)
@@ -144,7 +145,7 @@ impl Sources<'_> {
             self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
         let mut visits = snapshot.visits(run, prompts).await?;
         let mut waiting = Visits::default();
-        for fresh in fresh_by_entry(items, snapshot.as_mut()).await? {
+        for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             prompt::add_grades(&mut waiting, &fresh);
         }
         for ((_, key, step), visit) in waiting {
@@ -158,6 +159,21 @@ impl Sources<'_> {
             }
         }
         Ok(visits)
+    }
+
+    pub(crate) async fn last_adjudications(&self, limit: u32) -> Result<Vec<Adjudication>, StoreError> {
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut found = snapshot.last_adjudications(limit).await?;
+        for item in items {
+            found.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
+                Event::Adjudicated(adjudication) => Some(adjudication.clone()),
+                _ => None,
+            }));
+        }
+        found.sort_by_key(|adjudication| std::cmp::Reverse(adjudication.id));
+        found.dedup_by_key(|adjudication| adjudication.id);
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
     pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {
@@ -214,34 +230,6 @@ impl Sources<'_> {
         })?;
         Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
     }
-
-    pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.run.is_some() && digest.totals.grades > 0).await?;
-        let named: BTreeSet<Arc<str>> = items.iter().filter_map(|item| item.digest.run.clone()).collect();
-        let named: Vec<Arc<str>> = named.into_iter().collect();
-        let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot.runs(limit, &named).await?.into_iter().collect();
-        let groups = by_batch(items);
-        for chunk in groups.chunks(LOOKUP) {
-            let present = snapshot.present(&batches(chunk)).await?;
-            for group in chunk {
-                let [first, ..] = group.as_slice() else {
-                    continue;
-                };
-                let Some(run) = &first.digest.run else {
-                    continue;
-                };
-                let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
-                let totals =
-                    if alone { first.digest.totals.clone() } else { RunTotals::of(&fresh(group, &present).await?) };
-                runs.entry(run.clone()).or_default().add(&totals);
-            }
-        }
-        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
-        // Stable: runs last used at the same time stay in the order of their names.
-        summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
-        summaries.truncate(limit as usize);
-        Ok(summaries)
-    }
 }
 
 /// Whether an entry with this digest may hold a grade of the list.
@@ -274,11 +262,11 @@ fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
     ids.map(|(_, highest)| highest).max()
 }
 
-/// The grades of each waiting entry that are neither in the database nor in an older entry.
+/// Each waiting entry with those of its grades that are neither in the database nor in an older entry.
 async fn fresh_by_entry(
     items: Vec<Arc<Item>>,
     snapshot: &mut dyn Snapshot,
-) -> Result<Vec<Vec<GradeRecord>>, StoreError> {
+) -> Result<Vec<(Arc<Loaded>, Vec<GradeRecord>)>, StoreError> {
     let mut lists = Vec::new();
     for chunk in by_batch(items).chunks(LOOKUP) {
         let present = snapshot.present(&batches(chunk)).await?;
@@ -299,7 +287,7 @@ async fn fresh(
 ) -> Result<Vec<GradeRecord>, StoreError> {
     let (mut seen, mut fresh) = (HashSet::new(), Vec::new());
     for item in group {
-        fresh.extend(fresh_of(item, present, &mut seen).await?);
+        fresh.extend(fresh_of(item, present, &mut seen).await?.1);
     }
     Ok(fresh)
 }
@@ -308,12 +296,13 @@ async fn fresh_of(
     item: &Arc<Item>,
     present: &HashMap<BatchId, HashSet<GradeId>>,
     seen: &mut HashSet<GradeId>,
-) -> Result<Vec<GradeRecord>, StoreError> {
+) -> Result<(Arc<Loaded>, Vec<GradeRecord>), StoreError> {
     let stored = present.get(&item.digest.batch);
     let is_new = |grade: &GradeRecord| stored.is_none_or(|stored| !stored.contains(&grade.grade));
     let loaded = load(item).await?;
     let grades = loaded.entry.grades.iter();
-    Ok(grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect())
+    let fresh = grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect();
+    Ok((loaded, fresh))
 }
 
 /// The entry's claim with its reply.

@@ -10,8 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -344,6 +346,18 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().runs(limit).await })
     }
 
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        Box::pin(async move { self.sources().run(run).await })
+    }
+
+    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(async move { self.sources().run_steps(run, width.max(1)).await })
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        Box::pin(async move { self.sources().run_series(run).await })
+    }
+
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
         Box::pin(async move { self.sources().body(hash).await })
     }
@@ -370,6 +384,10 @@ impl Reader for DurableStore {
 
     fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(async move { self.sources().adjudications(grade).await })
+    }
+
+    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(async move { self.sources().last_adjudications(limit).await })
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {

@@ -1,5 +1,5 @@
-//! Responsible for the sums kept beside grades: totals of a run and rollups by step. Pure; the database adds them up in its tables,
-//! reads add those of waiting entries on top.
+//! Responsible for the totals of a run kept beside its grades. Pure; the database adds them up in its table, reads add those of waiting
+//! entries on top.
 
 use assay_core::record::GradeRecord;
 use assay_core::store::RunSummary;
@@ -79,43 +79,5 @@ impl RunTotals {
             first_us,
             last_us,
         })
-    }
-}
-
-/// Sums over the grades of one rollup: of one run, step, grader, outcome and verdict.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Rollup {
-    pub(crate) grades: u64,
-    pub(crate) passes: u64,
-    pub(crate) scores: u64,
-    pub(crate) score_sum: f64,
-    pub(crate) score_squares: f64,
-    pub(crate) grade_us: u64,
-    pub(crate) queue_us: u64,
-}
-
-impl Rollup {
-    pub(crate) fn add_grade(&mut self, grade: &GradeRecord) {
-        let score = grade.score.unwrap_or(0.0);
-        self.add(&Self {
-            grades: 1,
-            passes: (grade.pass == Some(true)).into(),
-            scores: grade.score.is_some().into(),
-            score_sum: score,
-            score_squares: score * score,
-            grade_us: grade.grade_us,
-            queue_us: grade.queue_us,
-        });
-    }
-
-    /// Adds the sums over other grades.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.grades += other.grades;
-        self.passes += other.passes;
-        self.scores += other.scores;
-        self.score_sum += other.score_sum;
-        self.score_squares += other.score_squares;
-        self.grade_us = self.grade_us.saturating_add(other.grade_us);
-        self.queue_us = self.queue_us.saturating_add(other.queue_us);
     }
 }

@@ -4,12 +4,14 @@
 //! A segment is deleted only when the database has said that everything applied so far survives power loss; see
 //! [`Database::checkpoint`].
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::Clock;
-use assay_core::record::Entry;
+use assay_core::chart::Counted;
+use assay_core::record::{Entry, GradeRecord};
+use assay_core::{Clock, Hash};
 use tokio::sync::watch;
 
 use crate::database::{Database, DatabaseError};
@@ -47,7 +49,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     pub(crate) fn new(entry: Arc<Entry>, contents: Contents) -> Self {
-        let texts = |grade: &assay_core::record::GradeRecord| -> usize {
+        let texts = |grade: &GradeRecord| -> usize {
             let json = [
                 &grade.components_json,
                 &grade.composition_json,
@@ -65,6 +67,15 @@ impl Loaded {
         let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref()).map_or(0, |reply| reply.body.len());
         let bytes = 512 + rows + bodies + reply + contents.bytes();
         Self { entry, contents, bytes }
+    }
+
+    /// Adds `grades`, which are some of the entry's, to what is counted for charts.
+    pub(crate) fn count<'g>(&self, grades: impl IntoIterator<Item = &'g GradeRecord>, counted: &mut Counted) {
+        let places = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
+        let sizes: HashMap<Hash, u32> = places.map(|body| (body.hash, body.size)).collect();
+        for grade in grades {
+            counted.push(grade, sizes.get(&grade.completion_hash).copied());
+        }
     }
 
     pub(crate) fn from_frame(bytes: &[u8]) -> io::Result<Self> {

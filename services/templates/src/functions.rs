@@ -47,6 +47,7 @@ fn stdio(inputs: &Value, outputs: &Value) -> Result<Value, Error> {
     if inputs.len() != outputs.len() {
         return Err(refused(format!("there are {} inputs and {} outputs", inputs.len(), outputs.len())));
     }
-    let tests = inputs.iter().zip(&outputs).map(|(stdin, stdout)| serde_json::json!({ "stdin": stdin, "stdout": stdout }));
+    let tests =
+        inputs.iter().zip(&outputs).map(|(stdin, stdout)| serde_json::json!({ "stdin": stdin, "stdout": stdout }));
     Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
 }

@@ -1,4 +1,4 @@
-//! The record as JSON: grades, runs, graders.
+//! The record as JSON: grades, replays, graders.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 
 use assay_core::record::GradeRecord;
 use assay_core::spec::Spec;
-use assay_core::store::RunSummary;
 
 use crate::channels::{AdjudicationBody, AppealBody};
 use crate::reply::StepBody;
@@ -177,55 +176,6 @@ pub struct GradesBody {
     pub grades: Vec<GradeBody>,
     /// Pass it as `before` to get the next page; null on the last one.
     pub next: Option<String>,
-}
-
-/// One training run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct RunBody {
-    /// Name.
-    pub run: String,
-    /// Grades of all steps.
-    pub grades: u64,
-    /// Of those, graded.
-    pub graded: u64,
-    /// Of those, ungradable.
-    pub ungradable: u64,
-    /// Of those, failed.
-    pub failed: u64,
-    /// Of the graded, passed.
-    pub passed: u64,
-    /// Mean score of the graded.
-    pub mean_score: Option<f64>,
-    /// Highest step seen.
-    pub last_step: Option<i64>,
-    /// First grade, in microseconds since the Unix epoch.
-    pub first_us: i64,
-    /// Last grade, in microseconds since the Unix epoch.
-    pub last_us: i64,
-}
-
-impl From<RunSummary> for RunBody {
-    fn from(run: RunSummary) -> Self {
-        Self {
-            run: run.run,
-            grades: run.grades,
-            graded: run.graded,
-            ungradable: run.ungradable,
-            failed: run.failed,
-            passed: run.passed,
-            mean_score: run.mean_score,
-            last_step: run.last_step,
-            first_us: run.first_us,
-            last_us: run.last_us,
-        }
-    }
-}
-
-/// The runs in the record, the last used first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct RunsBody {
-    /// The runs.
-    pub runs: Vec<RunBody>,
 }
 
 /// What a grader says of itself.

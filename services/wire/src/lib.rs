@@ -8,6 +8,7 @@ mod reading;
 pub mod reply;
 pub mod request;
 pub mod reward_models;
+pub mod runs;
 pub mod scoring;
 
 pub use problem::{Problem, ProblemBody};

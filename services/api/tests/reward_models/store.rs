@@ -5,8 +5,10 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage, StoredPair};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{BoxFuture, GradeId, Hash, Visit};
 
@@ -69,6 +71,14 @@ impl Reader for Memory {
         nothing()
     }
 
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        nothing()
+    }
+
+    fn run_series<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        nothing()
+    }
+
     fn body(&self, _: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
         nothing()
     }
@@ -90,6 +100,14 @@ impl Reader for Memory {
     }
 
     fn adjudications(&self, _: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        nothing()
+    }
+
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        nothing()
+    }
+
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         nothing()
     }
 

@@ -64,7 +64,8 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
     let said = |message: String| anyhow!(message);
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(said)?.unwrap_or_default();
     let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
-    let benchmark = arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
+    let benchmark =
+        arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
     let (mut rollouts, mut rollout_column) = (None, None);
     if let Some(named) = &arguments.rollouts {
         if Path::new(named).is_file() {

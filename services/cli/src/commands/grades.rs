@@ -3,45 +3,36 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-use assay_core::store::GradeFilter;
-use assay_wire::grades::{GradeBody, GradesBody};
+use assay_wire::grades::GradeBody;
 
 use super::block_on;
-use super::record::{Source, open};
+use super::record::{Rows, open};
 use crate::arguments::Grades;
 use crate::exit::Ended;
 use crate::table::{self, cell};
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Ended> {
-    let body = block_on(async {
-        match open(file, &arguments.record).await? {
-            Source::Server(client) => Ok(client.grades(&query(arguments)).await?),
-            Source::Node(node) => {
-                let store = node.engine().store().context("no database is configured; name one with `--database`")?;
-                let page = store.grades(&filter(arguments)?, None, arguments.limit).await?;
-                node.stop().await;
-                Ok(GradesBody {
-                    grades: page.grades.iter().map(GradeBody::from).collect(),
-                    next: page.next.map(|id| id.to_string()),
-                })
-            }
-        }
+    let grades = block_on(async {
+        let source = open(file, &arguments.record).await?;
+        let grades = Rows::new(&source, &arguments.which).next(arguments.limit).await;
+        source.close().await;
+        grades
     })?;
     let mut out = std::io::stdout().lock();
     if arguments.output.json {
-        for grade in &body.grades {
+        for grade in &grades {
             writeln!(out, "{}", serde_json::to_string(grade)?)?;
         }
         return Ok(Ended::Done);
     }
-    let rows: Vec<_> = body.grades.iter().map(row).collect();
+    let rows: Vec<_> = grades.iter().map(fields).collect();
     let head = ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "APPEAL", "REWARD", "EXTRACTED", "WHY"];
     table::write(&mut out, head, &rows)?;
     Ok(Ended::Done)
 }
 
-fn row(grade: &GradeBody) -> [String; 11] {
+/// What a line says of a grade.
+pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
     let fact = |names: &[&str]| {
         let found = names.iter().find_map(|name| grade.evidence.pointer(name)?.as_str());
         found.unwrap_or_default().replace(['\n', '\r', '\t'], " ").chars().take(40).collect::<String>()
@@ -60,43 +51,4 @@ fn row(grade: &GradeBody) -> [String; 11] {
         fact(&["/extracted", "/statement", "/program"]),
         fact(&["/rule", "/message", "/difference/what", "/first_failure/verdict"]),
     ]
-}
-
-fn filter(arguments: &Grades) -> anyhow::Result<GradeFilter> {
-    Ok(GradeFilter {
-        run: arguments.run.clone(),
-        step: arguments.step,
-        grader: arguments.grader.clone(),
-        channel: arguments.channel.clone(),
-        outcome: arguments.outcome.clone(),
-        verdict: arguments.verdict.clone(),
-        appeal: arguments.appeal.clone(),
-        batch: arguments.batch.as_deref().map(str::parse).transpose()?,
-        item: arguments.id.clone(),
-        group: arguments.group.clone(),
-        score_min: arguments.score_min,
-        score_max: arguments.score_max,
-        since_us: None,
-        until_us: None,
-    })
-}
-
-fn query(arguments: &Grades) -> Vec<(&'static str, String)> {
-    let texts = [
-        ("run", &arguments.run),
-        ("grader", &arguments.grader),
-        ("channel", &arguments.channel),
-        ("outcome", &arguments.outcome),
-        ("verdict", &arguments.verdict),
-        ("appeal", &arguments.appeal),
-        ("batch", &arguments.batch),
-        ("id", &arguments.id),
-        ("group", &arguments.group),
-    ];
-    let mut query: Vec<_> = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
-    query.extend(arguments.step.map(|step| ("step", step.to_string())));
-    query.extend(arguments.score_min.map(|score| ("score_min", score.to_string())));
-    query.extend(arguments.score_max.map(|score| ("score_max", score.to_string())));
-    query.push(("limit", arguments.limit.to_string()));
-    query
 }

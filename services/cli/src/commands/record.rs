@@ -1,5 +1,7 @@
 //! The record, through a server or from the database itself.
 
+mod rows;
+
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -9,9 +11,20 @@ use assay_node::Node;
 use super::configuration;
 use crate::arguments::Record;
 
+pub(crate) use rows::{PAGE, Rows};
+
 pub(crate) enum Source {
     Server(Client),
     Node(Box<Node>),
+}
+
+impl Source {
+    /// Closes the record, if it was opened here.
+    pub(crate) async fn close(self) {
+        if let Self::Node(node) = self {
+            node.stop().await;
+        }
+    }
 }
 
 /// Opens the record where the arguments say it is.

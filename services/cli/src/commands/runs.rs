@@ -1,10 +1,11 @@
-//! `assay runs`: the training runs of the record.
+//! `assay runs`: the training runs of the record, or one of them by grader and step.
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use assay_wire::grades::{RunBody, RunsBody};
+use assay_api::record::run_detail;
+use assay_wire::runs::{RunBody, RunDetail, RunGraderBody, RunStepBody, RunsBody, SumsBody};
 
 use super::block_on;
 use super::record::{Source, open};
@@ -12,26 +13,60 @@ use crate::arguments::Runs;
 use crate::exit::Ended;
 use crate::table::{self, cell};
 
+/// Most runs the list shows, as a server has it.
+const MOST: u32 = 1_000;
+
 pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended> {
-    let body = block_on(async {
-        match open(file, &arguments.record).await? {
-            Source::Server(client) => Ok(client.runs().await?),
-            Source::Node(node) => {
-                let store = node.engine().store().context("no database is configured; name one with `--database`")?;
-                let runs = store.runs(1_000).await?.into_iter().map(RunBody::from).collect();
-                node.stop().await;
-                Ok(RunsBody { runs })
-            }
-        }
+    let answer = block_on(async {
+        let source = open(file, &arguments.record).await?;
+        let answer = match &arguments.name {
+            Some(name) => one(&source, name, arguments.steps.into()).await.map(Answer::One),
+            None => all(&source).await.map(Answer::All),
+        };
+        source.close().await;
+        answer
     })?;
     let mut out = std::io::stdout().lock();
-    if arguments.output.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?;
-        return Ok(Ended::Done);
+    match answer {
+        Answer::All(body) if arguments.output.json => writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?,
+        Answer::One(body) if arguments.output.json => writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?,
+        Answer::All(body) => {
+            let rows: Vec<_> = body.runs.iter().map(row).collect();
+            table::write(
+                &mut out,
+                ["RUN", "STEP", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "MEAN"],
+                &rows,
+            )?;
+        }
+        Answer::One(body) => write_one(&mut out, &body)?,
     }
-    let rows: Vec<_> = body.runs.iter().map(row).collect();
-    table::write(&mut out, ["RUN", "STEP", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "MEAN"], &rows)?;
     Ok(Ended::Done)
+}
+
+enum Answer {
+    All(RunsBody),
+    One(RunDetail),
+}
+
+async fn all(source: &Source) -> anyhow::Result<RunsBody> {
+    match source {
+        Source::Server(client) => Ok(client.runs().await?),
+        Source::Node(node) => {
+            let store = node.engine().store().context("no database is configured; name one with `--database`")?;
+            Ok(RunsBody { runs: store.runs(MOST).await?.into_iter().map(RunBody::from).collect() })
+        }
+    }
+}
+
+async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDetail> {
+    match source {
+        Source::Server(client) => Ok(client.run(name, steps).await?),
+        Source::Node(node) => {
+            let store = node.engine().store().context("no database is configured; name one with `--database`")?;
+            let found = run_detail(store.as_ref(), name, steps).await?;
+            found.with_context(|| format!("no run has the name `{name}`; `assay runs` lists them"))
+        }
+    }
 }
 
 fn row(run: &RunBody) -> [String; 8] {
@@ -45,4 +80,58 @@ fn row(run: &RunBody) -> [String; 8] {
         run.passed.to_string(),
         cell(run.mean_score.map(|mean| format!("{mean:.4}"))),
     ]
+}
+
+/// Graders, verdicts, causes and steps, each a table.
+fn write_one(out: &mut impl Write, detail: &RunDetail) -> std::io::Result<()> {
+    let graders: Vec<_> =
+        detail.graders.iter().map(|grader| with_sums([grader.grader.clone()], &grader.sums)).collect();
+    let graders: Vec<[String; 9]> = graders.into_iter().filter_map(|row| row.try_into().ok()).collect();
+    table::write(
+        out,
+        ["GRADER", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "SCORE", "GRADING", "WAITING"],
+        &graders,
+    )?;
+    let verdicts: Vec<_> = detail.graders.iter().flat_map(verdicts).collect();
+    if !verdicts.is_empty() {
+        writeln!(out)?;
+        table::write(out, ["GRADER", "VERDICT", "GRADES", "SHARE"], &verdicts)?;
+    }
+    if !detail.causes.is_empty() {
+        writeln!(out)?;
+        let causes: Vec<_> = detail.causes.iter().map(|cause| [cause.code.clone(), cause.grades.to_string()]).collect();
+        table::write(out, ["NO SCORE BECAUSE OF", "ITEMS"], &causes)?;
+    }
+    if !detail.steps.is_empty() {
+        writeln!(out)?;
+        let steps = detail.steps.iter().map(step).filter_map(|row| row.try_into().ok());
+        let steps: Vec<[String; 10]> = steps.collect();
+        table::write(
+            out,
+            ["STEP", "GRADER", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "SCORE", "GRADING", "WAITING"],
+            &steps,
+        )?;
+    }
+    Ok(())
+}
+
+fn step(step: &RunStepBody) -> Vec<String> {
+    with_sums([cell(step.step), step.grader.clone()], &step.sums)
+}
+
+fn with_sums<const N: usize>(names: [String; N], sums: &SumsBody) -> Vec<String> {
+    let score =
+        sums.mean_score.zip(sums.score_deviation).map(|(mean, deviation)| format!("{mean:.4} ± {deviation:.4}"));
+    let counts = [sums.grades, sums.graded, sums.ungradable, sums.failed, sums.passed].map(|count| count.to_string());
+    let times = [sums.mean_grade_us, sums.mean_queue_us].map(|us| format!("{:.2} ms", us / 1e3));
+    names.into_iter().chain(counts).chain([cell(score)]).chain(times).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
+fn verdicts(grader: &RunGraderBody) -> impl Iterator<Item = [String; 4]> {
+    let graded = grader.sums.graded.max(1) as f64;
+    grader.verdicts.iter().map(move |(verdict, grades)| {
+        let share = format!("{:.1} %", 100.0 * *grades as f64 / graded);
+        [grader.grader.clone(), verdict.clone(), grades.to_string(), share]
+    })
 }

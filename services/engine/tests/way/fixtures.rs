@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::chart::Steps;
 use assay_core::grader::{BoxFuture, Unprepared};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
     Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane, Outcome,
@@ -205,6 +207,18 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        let mut rollups = Rollups::new();
+        for grade in Memory::grades(self).iter().filter(|grade| grade.run.as_deref() == Some(run)) {
+            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        Box::pin(std::future::ready(Ok(rollups)))
+    }
+
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
         let entries = self.entries.lock().unwrap();
         let found = entries.iter().flat_map(|entry| &entry.bodies).find(|body| body.hash == hash).cloned();
@@ -248,6 +262,14 @@ impl Reader for Memory {
             _ => None,
         });
         Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(std::future::ready(Ok(Steps::new())))
+    }
+
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {

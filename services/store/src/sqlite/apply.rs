@@ -10,6 +10,7 @@ use assay_core::BatchId;
 use assay_core::channel::{ChannelCounts, Event};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Entry, GradeRecord};
+use assay_core::rollup::Totals;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -18,10 +19,10 @@ use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
-use super::{channels, events, prompts};
+use super::{channels, charts, events, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
-use crate::totals::{Rollup, RunTotals};
+use crate::totals::RunTotals;
 use crate::writer::Loaded;
 
 /// How a step is written in `rollups` where none was sent.
@@ -37,17 +38,6 @@ const UPSERT_RUN: &str = "insert into runs (name, grades, graded, ungradable, fa
          first_us = min(first_us, excluded.first_us), last_us = max(last_us, excluded.last_us) \
      returning no";
 
-const UPSERT_ROLLUPS: Insert = Insert {
-    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
-           score_squares, grade_us, queue_us)",
-    columns: 13,
-    then: "on conflict (run, step, grader, version, outcome, verdict) do update set \
-               grades = grades + excluded.grades, passes = passes + excluded.passes, \
-               scores = scores + excluded.scores, score_sum = score_sum + excluded.score_sum, \
-               score_squares = score_squares + excluded.score_squares, \
-               grade_us = grade_us + excluded.grade_us, queue_us = queue_us + excluded.queue_us",
-};
-
 const INSERT_BATCHES: Insert = Insert {
     into: "insert into batches (no, id, run, step, caller, items, received_us, first_us, last_us)",
     columns: 9,
@@ -62,10 +52,10 @@ const NO_RUN: i64 = 0;
 const ANY_RUN: i64 = 0;
 
 /// A batch as this transaction knows it.
-struct Batch<'e> {
+pub(super) struct Batch<'e> {
     number: i64,
-    run: i64,
-    entry: &'e Entry,
+    pub(super) run: i64,
+    pub(super) entry: &'e Entry,
     /// Whether the batch was there before or comes in several entries. An entry alone never repeats a position.
     may_repeat: bool,
     /// Positions that are there, kept only if they may repeat.
@@ -76,7 +66,7 @@ struct Batch<'e> {
 }
 
 /// Sums over the new grades of one batch and kind.
-type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Rollup);
+pub(super) type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Totals);
 
 /// Applies the entries that the progress in the database does not cover, and moves it to `progress`.
 pub(super) async fn apply(
@@ -93,9 +83,10 @@ pub(super) async fn apply(
     let mut batches = find_batches(connection, &loaded).await?;
     let mut kinds = Kinds::default();
     let mut fresh: Vec<(i64, usize, &GradeRecord)> = Vec::new();
-    let mut sums: BTreeMap<(BatchId, usize), Rollup> = BTreeMap::new();
+    let mut sums: BTreeMap<(BatchId, usize), Totals> = BTreeMap::new();
     let mut runs: BTreeMap<&Arc<str>, RunTotals> = BTreeMap::new();
     let (mut channels, mut visits) = (ChannelCounts::default(), Visits::default());
+    let mut counted = charts::Added::new();
     for loaded in &loaded {
         let entry = loaded.entry.as_ref();
         let mut totals = RunTotals::default();
@@ -109,7 +100,7 @@ pub(super) async fn apply(
             }
             let kind = kinds.index(grade);
             totals.add_grade(grade);
-            sums.entry((entry.batch, kind)).or_default().add_grade(grade);
+            sums.entry((entry.batch, kind)).or_default().push(grade);
             fresh.push((key(batch.number, grade.position), kind, grade));
         }
         let of_entry = || fresh[first_fresh..].iter().map(|(_, _, grade)| *grade);
@@ -121,6 +112,7 @@ pub(super) async fn apply(
         }
         if let Some(run) = &entry.run {
             runs.entry(run).or_default().add(&totals);
+            loaded.count(of_entry(), counted.entry((run, entry.step)).or_default());
         }
     }
 
@@ -139,13 +131,14 @@ pub(super) async fn apply(
     let sums: Vec<Sum<'_>> =
         sums.iter().filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums))).collect();
     insert_facets(connection, &sums).await?;
-    upsert_rollups(connection, &sums).await?;
+    rollups::upsert(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us).await?;
     let happened: Vec<&Event> = loaded.iter().flat_map(|loaded| &loaded.entry.events).collect();
     events::insert(connection, &happened, &mut channels).await?;
     channels::add(connection, &channels).await?;
     prompts::add(connection, &visits, &numbers).await?;
+    charts::add(connection, &counted, &numbers).await?;
 
     if progress > applied {
         sqlx::query(
@@ -275,37 +268,6 @@ async fn insert_facets(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> R
     INSERT_FACETS
         .run(connection, &facets, |values, (name, value, run, batch)| {
             values.add(query::facet(name, value)).add(*run).add(id_bytes(*batch));
-        })
-        .await?;
-    Ok(())
-}
-
-async fn upsert_rollups(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
-    let mut rollups: BTreeMap<_, Rollup> = BTreeMap::new();
-    for (batch, kind, sums) in sums {
-        let step = batch.entry.step.unwrap_or(NO_STEP);
-        let verdict = kind.verdict.unwrap_or("");
-        let key = (batch.run, step, kind.grader, kind.version, kind.outcome, verdict);
-        rollups.entry(key).or_default().add(sums);
-    }
-    let rollups: Vec<_> = rollups.into_iter().collect();
-    UPSERT_ROLLUPS
-        .run(connection, &rollups, |values, (key, sums)| {
-            let (run, step, grader, version, outcome, verdict) = *key;
-            values
-                .add(run)
-                .add(step)
-                .add(grader)
-                .add(i64::from(version))
-                .add(outcome)
-                .add(verdict)
-                .add_count(sums.grades)
-                .add_count(sums.passes)
-                .add_count(sums.scores)
-                .add(sums.score_sum)
-                .add(sums.score_squares)
-                .add_count(sums.grade_us)
-                .add_count(sums.queue_us);
         })
         .await?;
     Ok(())

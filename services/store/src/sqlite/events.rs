@@ -2,8 +2,8 @@
 
 use assay_core::GradeId;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
 
 use super::insert::Values;
 use super::pairs;
@@ -75,36 +75,47 @@ async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<b
     Ok(done.rows_affected() > 0)
 }
 
+const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, \
+     time_us, corrects, corrects_us, grade from adjudications";
+
 /// What operators said of a grade, in order of time.
 pub(super) async fn adjudications(
     connection: &mut SqliteConnection,
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
-    let select = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, \
-         corrects, corrects_us \
-         from adjudications where grade = ? order by time_us, id";
-    let rows = sqlx::query(select).bind(id_bytes(grade)).fetch_all(connection).await?;
-    rows.iter()
-        .map(|row| {
-            let judge: Option<String> = row.try_get(6)?;
-            let judged_pass: Option<bool> = row.try_get(7)?;
-            let (corrects, corrects_us): (Option<bool>, Option<i64>) = (row.try_get(11)?, row.try_get(12)?);
-            Ok(Adjudication {
-                id: u128::from(super::rows::batch_id(row.try_get(0)?, "adjudications")?),
-                grade,
-                channel: row.try_get(1)?,
-                version: row.try_get(2)?,
-                graded_pass: row.try_get(3)?,
-                pass: row.try_get(4)?,
-                weight: row.try_get(5)?,
-                judged: judge.zip(judged_pass),
-                caller: row.try_get(8)?,
-                note: row.try_get(9)?,
-                time_us: row.try_get(10)?,
-                corrects: corrects.zip(corrects_us),
-            })
-        })
-        .collect()
+    let select = format!("{SELECT_ADJUDICATION} where grade = ? order by time_us, id");
+    let rows = sqlx::query(AssertSqlSafe(select)).bind(id_bytes(grade)).fetch_all(connection).await?;
+    rows.iter().map(read_adjudication).collect()
+}
+
+/// What operators said last, the newest word first: ids sort by time.
+pub(super) async fn last_adjudications(
+    connection: &mut SqliteConnection,
+    limit: u32,
+) -> Result<Vec<Adjudication>, DatabaseError> {
+    let select = format!("{SELECT_ADJUDICATION} order by id desc limit ?");
+    let rows = sqlx::query(AssertSqlSafe(select)).bind(limit).fetch_all(connection).await?;
+    rows.iter().map(read_adjudication).collect()
+}
+
+fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
+    let judge: Option<String> = row.try_get(6)?;
+    let judged_pass: Option<bool> = row.try_get(7)?;
+    let (corrects, corrects_us): (Option<bool>, Option<i64>) = (row.try_get(11)?, row.try_get(12)?);
+    Ok(Adjudication {
+        id: u128::from(super::rows::batch_id(row.try_get(0)?, "adjudications")?),
+        grade: u128::from(super::rows::batch_id(row.try_get(13)?, "adjudications")?).into(),
+        channel: row.try_get(1)?,
+        version: row.try_get(2)?,
+        graded_pass: row.try_get(3)?,
+        pass: row.try_get(4)?,
+        weight: row.try_get(5)?,
+        judged: judge.zip(judged_pass),
+        caller: row.try_get(8)?,
+        note: row.try_get(9)?,
+        time_us: row.try_get(10)?,
+        corrects: corrects.zip(corrects_us),
+    })
 }
 
 /// Those of `grades` that were drawn for operators.

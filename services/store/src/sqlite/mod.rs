@@ -16,6 +16,7 @@
 
 mod apply;
 mod channels;
+mod charts;
 mod contents;
 mod events;
 mod insert;
@@ -23,6 +24,7 @@ mod kinds;
 mod pairs;
 mod prompts;
 mod query;
+mod rollups;
 mod rows;
 mod snapshot;
 

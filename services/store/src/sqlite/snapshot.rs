@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::Rollups;
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
-use super::{POSITION_BITS, channels, events, pairs, prompts, query};
+use super::{POSITION_BITS, channels, charts, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
 use crate::spool::Position;
@@ -265,6 +267,24 @@ impl Snapshot for Open {
         Box::pin(self.read_runs(limit, named))
     }
 
+    fn run_steps<'a>(&'a mut self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, DatabaseError>> {
+        Box::pin(async move {
+            match query::run_number(&mut self.transaction, run).await? {
+                Some(number) => charts::read(&mut self.transaction, number, width).await,
+                None => Ok(Steps::new()),
+            }
+        })
+    }
+
+    fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>> {
+        Box::pin(async move {
+            match query::run_number(&mut self.transaction, run).await? {
+                Some(number) => rollups::read(&mut self.transaction, number).await,
+                None => Ok(Rollups::new()),
+            }
+        })
+    }
+
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>> {
         Box::pin(self.read_body(hash))
     }
@@ -279,6 +299,10 @@ impl Snapshot for Open {
 
     fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
         Box::pin(events::adjudications(&mut self.transaction, grade))
+    }
+
+    fn last_adjudications(&mut self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
+        Box::pin(events::last_adjudications(&mut self.transaction, limit))
     }
 
     fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>> {

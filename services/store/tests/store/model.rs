@@ -1,10 +1,12 @@
 //! Lists, page by page and over every mixture of sources, are what the filter's definition says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_core::GradeId;
+use assay_core::chart::{Steps, stretch};
 use assay_core::record::{Entry, GradeRecord};
+use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, Reader, Recorder};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -28,6 +30,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].to_owned();
             grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].to_owned();
             grade.verdict = (grade.outcome == "graded").then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
+            grade.error_json = (grade.outcome == "failed").then(|| r#"{"code":"sandbox_failed"}"#.to_owned());
             grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
             grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
             grade.time_us = START_US + (pick % 7) as i64;
@@ -85,6 +88,21 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
     })
 }
 
+/// What charts of a run are drawn from.
+fn naive_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
+    let (mut steps, mut seen) = (Steps::new(), BTreeSet::new());
+    for entry in entries {
+        for grade in &entry.grades {
+            if seen.insert(grade.grade) && entry.run.as_deref() == Some(run) {
+                let body = entry.bodies.iter().find(|body| body.hash == grade.completion_hash).unwrap();
+                let first = entry.step.map(|step| stretch(step, width));
+                steps.entry(first).or_default().push(grade, Some(body.content.len() as u32));
+            }
+        }
+    }
+    steps
+}
+
 /// The first grade of each id.
 fn naive(entries: &[Entry]) -> BTreeMap<GradeId, GradeRecord> {
     let mut grades = BTreeMap::new();
@@ -123,12 +141,26 @@ proptest! {
             }
             let expected = naive(&entries);
             check(&store, &expected, &filters).await;
+            check_steps(&store, &entries).await;
             drop(lock);
             store.close().await.unwrap();
             let store = world.open().await;
             check(&store, &expected, &filters).await;
+            check_steps(&store, &entries).await;
             store.close().await.unwrap();
         });
+    }
+}
+
+async fn check_steps(store: &impl Reader, entries: &[Entry]) {
+    for run in ["run-a", "run-b", "run-c"] {
+        for width in [1, 2, 16, 96] {
+            assert_eq!(
+                store.run_steps(run, width).await.unwrap(),
+                naive_steps(entries, run, width),
+                "{run} by {width}"
+            );
+        }
     }
 }
 
@@ -147,9 +179,13 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
             by_run.entry(run).or_default().push(grade);
         }
     }
+    assert_eq!(store.run("never").await.unwrap(), None);
+    assert_eq!(store.run_series("never").await.unwrap(), Rollups::new());
     let runs = store.runs(10).await.unwrap();
     assert_eq!(runs.len(), by_run.len());
+    assert_eq!(store.run("run-c").await.unwrap(), None);
     for run in runs {
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
         let grades = &by_run[run.run.as_str()];
         let count = |outcome: &str| grades.iter().filter(|grade| grade.outcome == outcome).count() as u64;
         let scores: Vec<f64> = grades.iter().filter_map(|grade| grade.score).collect();
@@ -163,5 +199,11 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
         assert_eq!(run.last_step, grades.iter().filter_map(|grade| grade.step).max());
         assert_eq!(Some(run.first_us), grades.iter().map(|grade| grade.time_us).min());
         assert_eq!(Some(run.last_us), grades.iter().map(|grade| grade.time_us).max());
+        let mut series = Rollups::new();
+        for grade in grades {
+            series.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
+        assert_eq!(store.run_series(&run.run).await.unwrap(), series);
     }
 }

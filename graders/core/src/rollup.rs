@@ -1,0 +1,116 @@
+//! Sums over grades by step, grader, outcome and verdict: what the record keeps so that nothing needs to scan grades to count them.
+
+use std::collections::BTreeMap;
+
+use crate::record::GradeRecord;
+
+/// What the grades of one rollup of a run share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RollupKey {
+    /// Step of the run; `None` where none was sent.
+    pub step: Option<i64>,
+    /// Name of the grader.
+    pub grader: String,
+    /// Its version.
+    pub version: u32,
+    /// `graded`, `ungradable` or `failed`.
+    pub outcome: String,
+    /// Verdict of graded items.
+    pub verdict: Option<String>,
+}
+
+impl RollupKey {
+    /// The rollup that counts `grade` within its run.
+    #[must_use]
+    pub fn of(grade: &GradeRecord) -> Self {
+        Self {
+            step: grade.step,
+            grader: grade.grader.clone(),
+            version: grade.grader_version,
+            outcome: grade.outcome.clone(),
+            verdict: grade.verdict.clone(),
+        }
+    }
+}
+
+/// Sums over some grades.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
+    /// Grades.
+    pub grades: u64,
+    /// Of those, passed.
+    pub passes: u64,
+    /// Of those, with a score.
+    pub scores: u64,
+    /// Sum of the scores.
+    pub score_sum: f64,
+    /// Sum of their squares.
+    pub score_squares: f64,
+    /// Sum of the time grading took, in microseconds.
+    pub grade_us: u64,
+    /// Sum of the time spent waiting, in microseconds.
+    pub queue_us: u64,
+}
+
+impl Totals {
+    /// Adds one grade.
+    pub fn push(&mut self, grade: &GradeRecord) {
+        let score = grade.score.unwrap_or(0.0);
+        self.add(&Self {
+            grades: 1,
+            passes: (grade.pass == Some(true)).into(),
+            scores: grade.score.is_some().into(),
+            score_sum: score,
+            score_squares: score * score,
+            grade_us: grade.grade_us,
+            queue_us: grade.queue_us,
+        });
+    }
+
+    /// Adds the sums over other grades.
+    pub fn add(&mut self, other: &Self) {
+        self.grades += other.grades;
+        self.passes += other.passes;
+        self.scores += other.scores;
+        self.score_sum += other.score_sum;
+        self.score_squares += other.score_squares;
+        self.grade_us = self.grade_us.saturating_add(other.grade_us);
+        self.queue_us = self.queue_us.saturating_add(other.queue_us);
+    }
+
+    /// Mean score; `None` without one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
+    pub fn mean_score(&self) -> Option<f64> {
+        (self.scores > 0).then(|| self.score_sum / self.scores as f64)
+    }
+
+    /// Standard deviation of the scores, of these themselves and not of a larger population; `None` without one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
+    pub fn score_deviation(&self) -> Option<f64> {
+        let mean = self.mean_score()?;
+        Some((self.score_squares / self.scores as f64 - mean * mean).max(0.0).sqrt())
+    }
+}
+
+/// The rollups of a run, by step and so on down.
+pub type Rollups = BTreeMap<RollupKey, Totals>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_those_of_the_scores() {
+        let totals = Totals { grades: 5, scores: 4, score_sum: 2.0, score_squares: 2.0, ..Totals::default() };
+        assert_eq!((totals.mean_score(), totals.score_deviation()), (Some(0.5), Some(0.5)));
+        assert_eq!((Totals::default().mean_score(), Totals::default().score_deviation()), (None, None));
+    }
+
+    #[test]
+    fn rounding_makes_no_deviation_of_a_negative_variance() {
+        let totals = Totals { scores: 3, score_sum: 0.3, score_squares: 0.029_999_999, ..Totals::default() };
+        assert_eq!(totals.score_deviation(), Some(0.0));
+    }
+}

@@ -1,0 +1,162 @@
+//! Verdicts then against verdicts now, a table for each pair of graders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use assay_wire::grades::{ReplayBody, ReplaySide};
+use serde::Serialize;
+
+/// The verdict of a graded item, the outcome of another.
+pub(super) fn label(side: &ReplaySide) -> &str {
+    side.verdict.as_deref().unwrap_or(&side.outcome)
+}
+
+/// The tables, by grader then and now.
+#[derive(Default)]
+pub(super) struct Matrices(BTreeMap<(String, String), Matrix>);
+
+#[derive(Default)]
+struct Matrix {
+    /// Items by verdict then and now.
+    cells: BTreeMap<(String, String), u64>,
+    flips: u64,
+}
+
+impl Matrices {
+    pub(super) fn add(&mut self, replay: &ReplayBody) {
+        let matrix = self.0.entry((replay.then.grader.clone(), replay.now.grader.clone())).or_default();
+        *matrix.cells.entry((label(&replay.then).to_owned(), label(&replay.now).to_owned())).or_default() += 1;
+        matrix.flips += u64::from(replay.flipped);
+    }
+
+    /// Items whose outcome, verdict or score changed.
+    pub(super) fn flips(&self) -> u64 {
+        self.0.values().map(|matrix| matrix.flips).sum()
+    }
+
+    /// Writes every table: what stood in the record by row, what this binary says by column.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        for ((then, now), matrix) in &self.0 {
+            let items: u64 = matrix.cells.values().sum();
+            writeln!(out, "{then} then, {now} now: {items} items, {} flipped", matrix.flips)?;
+            matrix.write(out)?;
+        }
+        if self.0.is_empty() {
+            writeln!(out, "no item was graded again")?;
+        }
+        Ok(())
+    }
+
+    /// The same as a JSON value.
+    pub(super) fn summary<'m>(&'m self, missing: &'m BTreeMap<String, u64>) -> Summary<'m> {
+        let graders = self.0.iter().map(|((then, now), matrix)| GraderSummary {
+            then,
+            now,
+            items: matrix.cells.values().sum(),
+            flipped: matrix.flips,
+            verdicts: matrix
+                .cells
+                .iter()
+                .map(|((then, now), items)| VerdictPair { then, now, items: *items })
+                .collect(),
+        });
+        let graders: Vec<_> = graders.collect();
+        Summary { items: graders.iter().map(|grader| grader.items).sum(), flipped: self.flips(), graders, missing }
+    }
+}
+
+impl Matrix {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let now: BTreeSet<&str> = self.cells.keys().map(|(_, now)| now.as_str()).collect();
+        let then: BTreeSet<&str> = self.cells.keys().map(|(then, _)| then.as_str()).collect();
+        let first = then.iter().map(|label| label.len()).chain(["THEN \\ NOW".len()]).max().unwrap_or(0);
+        let widths: Vec<usize> = now.iter().map(|label| label.len().max(9)).collect();
+        write!(out, "  {:first$}", "THEN \\ NOW")?;
+        for (label, width) in now.iter().zip(&widths) {
+            write!(out, "  {label:>width$}")?;
+        }
+        writeln!(out)?;
+        for row in then {
+            write!(out, "  {row:first$}")?;
+            for (column, width) in now.iter().zip(&widths) {
+                let items = self.cells.get(&(row.to_owned(), (*column).to_owned())).copied().unwrap_or(0);
+                let text = if items == 0 { "·".to_owned() } else { items.to_string() };
+                write!(out, "  {text:>width$}")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// The last line of `--json`.
+#[derive(Serialize)]
+pub(super) struct Summary<'m> {
+    items: u64,
+    flipped: u64,
+    graders: Vec<GraderSummary<'m>>,
+    /// Items that were not graded again, by the reason.
+    missing: &'m BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct GraderSummary<'m> {
+    then: &'m str,
+    now: &'m str,
+    items: u64,
+    flipped: u64,
+    verdicts: Vec<VerdictPair<'m>>,
+}
+
+#[derive(Serialize)]
+struct VerdictPair<'m> {
+    then: &'m str,
+    now: &'m str,
+    items: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replay(then: Option<&str>, now: Option<&str>) -> ReplayBody {
+        let side = |verdict: Option<&str>| ReplaySide {
+            grader: "math@1".to_owned(),
+            outcome: if verdict.is_some() { "graded" } else { "failed" }.to_owned(),
+            verdict: verdict.map(str::to_owned),
+            score: None,
+        };
+        ReplayBody {
+            grade: "g".to_owned(),
+            flipped: then != now,
+            then: side(then),
+            now: side(now),
+            evidence: serde_json::Value::Null,
+        }
+    }
+
+    #[test]
+    fn rows_are_what_stood_there_and_columns_what_is_said_now() {
+        let mut matrices = Matrices::default();
+        for (then, now, times) in [
+            (Some("correct"), Some("correct"), 12),
+            (Some("wrong_answer"), Some("correct"), 3),
+            (None, Some("correct"), 1),
+        ] {
+            (0..times).for_each(|_| matrices.add(&replay(then, now)));
+        }
+        let mut out = Vec::new();
+        matrices.write(&mut out).unwrap();
+        let wanted = "math@1 then, math@1 now: 16 items, 4 flipped\n  \
+                      THEN \\ NOW      correct\n  \
+                      correct              12\n  \
+                      failed                1\n  \
+                      wrong_answer          3\n";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        assert_eq!(matrices.flips(), 4);
+        let missing = BTreeMap::new();
+        let summary = serde_json::to_value(matrices.summary(&missing)).unwrap();
+        assert_eq!((&summary["items"], &summary["flipped"]), (&16.into(), &4.into()));
+        assert_eq!(summary["graders"][0]["verdicts"][2]["then"], "wrong_answer");
+    }
+}

@@ -1,0 +1,90 @@
+// Keys and the choice of colours. Every page works without this script.
+"use strict";
+
+const themes = ["system", "light", "dark"];
+
+function readTheme() {
+  try {
+    const kept = localStorage.getItem("assay-theme");
+    return themes.includes(kept) ? kept : "system";
+  } catch {
+    return "system";
+  }
+}
+
+function wearTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+
+// Before anything is painted.
+wearTheme(readTheme());
+
+document.addEventListener("DOMContentLoaded", () => {
+  const button = document.getElementById("theme");
+  const label = () => { button.textContent = `Colours: ${readTheme()}`; };
+  button.addEventListener("click", () => {
+    const next = themes[(themes.indexOf(readTheme()) + 1) % themes.length];
+    try {
+      localStorage.setItem("assay-theme", next);
+    } catch {
+      // Without storage the choice holds for this page.
+    }
+    wearTheme(next);
+    label();
+  });
+  label();
+
+  const keys = document.getElementById("keys");
+  document.getElementById("help").addEventListener("click", () => keys.showModal());
+
+  const rows = [...document.querySelectorAll(".row")].filter((row) => row.querySelector("a.open"));
+  const at = () => rows.findIndex((row) => row.contains(document.activeElement));
+  const focusRow = (index) => {
+    const row = rows[Math.max(0, Math.min(rows.length - 1, index))];
+    if (row) {
+      row.querySelector("a.open").focus();
+      row.scrollIntoView({ block: "nearest" });
+    }
+  };
+  // A row is opened wherever it is pressed, unless something else there was meant.
+  for (const row of rows) {
+    row.addEventListener("click", (event) => {
+      const busy = event.target.closest("a, button, input, select") || getSelection().toString();
+      if (!busy) row.querySelector("a.open").click();
+    });
+  }
+
+  const press = (id) => document.getElementById(id)?.click();
+  let going = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
+    const writing = event.target.closest("input, textarea, select");
+    if (writing) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (going) {
+      going = false;
+      const link = [...document.querySelectorAll("nav a")].find((link) => link.dataset.key === event.key);
+      if (link) link.click();
+      return;
+    }
+    const actions = {
+      j: () => focusRow(at() + 1),
+      k: () => focusRow(at() < 0 ? 0 : at() - 1),
+      n: () => press("next"),
+      p: () => press("replay"),
+      r: () => press("right"),
+      w: () => press("wrong"),
+      s: () => press("skip"),
+      g: () => { going = true; },
+      "?": () => keys.showModal(),
+      "/": () => document.querySelector("main input, main select")?.focus(),
+    };
+    const action = actions[event.key];
+    if (action) {
+      event.preventDefault();
+      action();
+    }
+  });
+});

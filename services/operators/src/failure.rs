@@ -1,0 +1,69 @@
+//! Why a page cannot be shown, as a page.
+
+use assay_core::ErrorCode;
+use assay_core::store::StoreError;
+use assay_engine::{ChannelError, ReplayError};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+
+use crate::page::ErrorPage;
+
+/// A page that cannot be shown.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    pub(crate) message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// A part of the URL or of a form that is wrong.
+    pub(crate) fn parameter(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    fn of(code: ErrorCode, message: String) -> Self {
+        Self::new(StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a read of the record failed");
+        let message = "the record cannot be read now; load the page again, and look at the node's log";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+}
+
+impl From<ChannelError> for Failure {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Store(error) => error.into(),
+            error => Self::of(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Store(error) => error.into(),
+            error => Self::of(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.status, ErrorPage { status: self.status, message: self.message }).into_response()
+    }
+}

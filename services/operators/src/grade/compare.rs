@@ -1,0 +1,159 @@
+//! What was expected beside what came, as the evidence of each grader tells it. A grader that tells neither has nothing here; the
+//! evidence stands below in full.
+
+use serde_json::Value;
+
+use super::content::pretty;
+use crate::diff::Diff;
+use crate::show::cell;
+
+/// Most comparisons of one grade.
+const MOST: usize = 20;
+
+/// One comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub(crate) title: String,
+    pub(crate) diff: Diff,
+}
+
+fn compared(title: &str, expected: &str, got: &str) -> Compared {
+    Compared { title: cell(title), diff: Diff::new(expected, got) }
+}
+
+/// Everything that can be compared, in the order in which it explains the verdict.
+pub(super) fn compare(task: &Value, evidence: &Value) -> Vec<Compared> {
+    let mut found = Vec::new();
+    answers(task, evidence, &mut found);
+    failed_test(&evidence["first_failure"], &mut found);
+    rows(evidence, &mut found);
+    places(&evidence["differences"], &mut found);
+    calls(task, evidence, &mut found);
+    found.truncate(MOST);
+    found
+}
+
+/// Mathematics: the answer as it was written, and what both sides became.
+fn answers(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
+    let text = |name: &str| evidence[name].as_str();
+    if let (Some(gold), Some(extracted)) = (text("gold"), text("extracted")) {
+        found.push(compared("Answer", gold, extracted));
+        if let (Some(gold_normal), Some(normal)) = (text("gold_normal"), text("answer_normal"))
+            && (gold_normal, normal) != (gold, extracted)
+        {
+            found.push(compared("As it was compared", gold_normal, normal));
+        }
+    } else if let (Some(answer), None) = (task["answer"].as_str(), text("extracted")) {
+        found.push(compared("Answer", answer, ""));
+    }
+}
+
+/// Programs: the first test that fails.
+fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
+    if !failure.is_object() {
+        return;
+    }
+    let text = |name: &str| failure[name].as_str();
+    let test = failure["test"].as_u64().map_or_else(|| "Test".to_owned(), |test| format!("Test {}", test + 1));
+    let expected = text("expected").or(text("assert")).unwrap_or_default();
+    let got = text("got").or(text("message")).or(text("stdout")).or(text("stderr")).unwrap_or_default();
+    found.push(compared(&test, expected, got));
+    let difference = &failure["difference"];
+    if let (Some(expected), Some(got)) = (difference["expected"].as_str(), difference["got"].as_str()) {
+        let line = difference["line"].as_u64().unwrap_or_default();
+        found.push(compared(&format!("{test}, line {line}"), expected, got));
+    }
+}
+
+/// Queries: the rows, then the statements.
+fn rows(evidence: &Value, found: &mut Vec<Compared>) {
+    let difference = &evidence["difference"];
+    if let (Some(gold), Some(got)) = (difference["gold_rows"].as_array(), difference["found_rows"].as_array()) {
+        found.push(compared("Rows", &table(gold), &table(got)));
+    }
+    if let (Some(gold), Some(statement)) = (evidence["gold"].as_str(), evidence["statement"].as_str()) {
+        found.push(compared("Statement", gold, statement));
+    }
+}
+
+fn table(rows: &[Value]) -> String {
+    let cells = |row: &Value| match row.as_array() {
+        Some(cells) => cells.iter().map(|cell| cell.as_str().unwrap_or_default()).collect::<Vec<_>>().join(" | "),
+        None => row.to_string(),
+    };
+    rows.iter().map(cells).collect::<Vec<_>>().join("\n")
+}
+
+/// Documents and states: the places that differ.
+fn places(differences: &Value, found: &mut Vec<Compared>) {
+    for difference in differences.as_array().into_iter().flatten() {
+        let text = |name: &str| difference[name].as_str().unwrap_or_default();
+        let place = if text("place").is_empty() { "Whole" } else { text("place") };
+        found.push(compared(place, text("expected"), text("got")));
+    }
+}
+
+/// Calls of tools: what should have been called beside what was, turn by turn, then states.
+fn calls(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
+    let turns: Vec<&Value> = match evidence["turns"].as_array() {
+        Some(turns) => turns.iter().collect(),
+        None => vec![evidence],
+    };
+    let several = turns.len() > 1;
+    for (at, turn) in turns.into_iter().enumerate() {
+        let title = |what: &str| if several { format!("{what} of turn {}", at + 1) } else { what.to_owned() };
+        if let Some(made) = turn["calls"].as_array() {
+            let expected = task["turns"].get(at).unwrap_or(task);
+            let expected = expected.get("expected").unwrap_or(expected);
+            if expected.is_array() {
+                let made: Vec<Value> = made.iter().map(call).collect();
+                found.push(compared(&title("Calls"), &pretty(expected), &pretty(&Value::Array(made))));
+            }
+        }
+        places(&turn["state"], found);
+    }
+}
+
+/// A call as tasks write it; its arguments stand in the evidence as a text.
+fn call(made: &Value) -> Value {
+    let arguments = made["arguments"].as_str().unwrap_or_default();
+    let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
+    serde_json::json!({ "name": made["name"], "arguments": arguments })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn titles(task: &Value, evidence: &Value) -> Vec<String> {
+        compare(task, evidence).into_iter().map(|compared| compared.title).collect()
+    }
+
+    #[test]
+    fn each_grader_has_its_own_comparison() {
+        let none = json!({});
+        let math = json!({ "gold": "3/8", "extracted": "0.35", "gold_normal": "3/8", "answer_normal": "7/20" });
+        assert_eq!(titles(&none, &math), ["Answer", "As it was compared"]);
+        let code = json!({ "first_failure": { "test": 1, "expected": "5", "got": "4",
+            "difference": { "line": 1, "expected": "5", "got": "4" } } });
+        assert_eq!(titles(&none, &code), ["Test 2", "Test 2, line 1"]);
+        let sql = json!({ "gold": "select 1", "statement": "select 2",
+            "difference": { "gold_rows": [["1"]], "found_rows": [["2", "3"]] } });
+        assert_eq!(titles(&none, &sql), ["Rows", "Statement"]);
+        let structured = json!({ "differences": [{ "place": "/a", "expected": "1" }, { "place": "", "got": "2" }] });
+        assert_eq!(titles(&none, &structured), ["/a", "Whole"]);
+        let task = json!({ "expected": [{ "name": "f", "arguments": { "a": 1 } }] });
+        let tools = json!({ "calls": [{ "name": "f", "arguments": "{\"a\":2}", "span": [0, 1] }],
+            "state": [{ "place": "/x", "expected": "1", "got": "2" }] });
+        assert_eq!(titles(&task, &tools), ["Calls", "/x"]);
+        assert!(titles(&none, &Value::Null).is_empty());
+    }
+
+    #[test]
+    fn where_no_answer_was_found_the_gold_stands_alone() {
+        let found = compare(&json!({ "answer": "7" }), &Value::Null);
+        assert!(found[0].diff.got.is_empty() && found[0].diff.expected[0].text == "7");
+    }
+}

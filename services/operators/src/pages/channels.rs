@@ -1,0 +1,106 @@
+//! How wrong is each verifier, and how sure is that?
+
+use askama::Template;
+use assay_correction::channel::Report;
+use assay_correction::channel::drift::Change;
+use assay_correction::channel::report::{Rate, Source};
+use assay_correction::interval::Estimate;
+use assay_engine::Engine;
+use axum::extract::State;
+
+use crate::chart::{Svg, interval};
+use crate::failure::Result;
+use crate::page::{Page, Place};
+use crate::query::link;
+use crate::show::{cell, count, number, percent};
+
+/// A number with its interval, drawn and told.
+pub(crate) struct Shown {
+    pub(crate) svg: Svg,
+    pub(crate) value: String,
+    pub(crate) range: String,
+    pub(crate) source: &'static str,
+}
+
+impl Shown {
+    fn of_rate(rate: &Rate) -> Self {
+        let source = match rate.source {
+            Source::Measured => "measured",
+            Source::Calibrated => "calibrated",
+            Source::Declared => "declared",
+        };
+        Self { source, ..Self::of(&rate.estimate, (0.0, 1.0)) }
+    }
+
+    fn of(estimate: &Estimate, scale: (f64, f64)) -> Self {
+        let (low, high) = (estimate.interval.low, estimate.interval.high);
+        Self {
+            svg: interval(low, estimate.value, high, scale),
+            value: number(estimate.value),
+            range: format!("{} to {}", number(low), number(high)),
+            source: "",
+        }
+    }
+}
+
+/// A channel as a row.
+pub(crate) struct ChannelRow {
+    pub(crate) name: String,
+    /// The name as the queue takes it.
+    pub(crate) channel: String,
+    pub(crate) grades: String,
+    pub(crate) queue: String,
+    pub(crate) items: String,
+    pub(crate) passed: String,
+    pub(crate) overturned: String,
+    pub(crate) checked: [String; 2],
+    pub(crate) rho0: Option<Shown>,
+    pub(crate) rho1: Option<Shown>,
+    pub(crate) j: Option<Shown>,
+    pub(crate) drift: Vec<String>,
+    pub(crate) drifting: bool,
+    pub(crate) flips: String,
+    pub(crate) uncorrected: Option<String>,
+}
+
+impl From<&Report> for ChannelRow {
+    fn from(report: &Report) -> Self {
+        let graded = &report.graded;
+        let items = graded.negatives + graded.positives;
+        let told = |side: &str, change: Option<Change>| {
+            let Change { before, after, p_value } = change?;
+            Some(format!("{side}: {} → {} (p {})", number(before), number(after), number(p_value)))
+        };
+        let drift = [told("refused", report.drift.negatives), told("passed", report.drift.positives)];
+        let channel = Some(report.channel.as_str());
+        Self {
+            name: cell(&format!("{}@{}", report.channel, report.version)),
+            channel: report.channel.clone(),
+            grades: link("/ui/grades", &[("channel", channel)]),
+            queue: link("/ui/queue", &[("channel", channel)]),
+            items: count(items),
+            passed: percent(graded.positives, items),
+            overturned: count(graded.overturned_negatives + graded.overturned_positives),
+            checked: report.checks.map(count),
+            rho0: report.rho0.as_ref().map(Shown::of_rate),
+            rho1: report.rho1.as_ref().map(Shown::of_rate),
+            j: report.final_j().map(|j| Shown::of(&j, (-1.0, 1.0))),
+            drift: drift.into_iter().flatten().collect(),
+            drifting: report.drift.drifting,
+            flips: format!("{} of {}", count(report.persistence.flips), count(report.persistence.repeats)),
+            uncorrected: report.uncorrected.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "channels.html")]
+pub(crate) struct Channels {
+    place: Place,
+    channels: Vec<ChannelRow>,
+}
+
+pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Channels>> {
+    let ledger = engine.channels().await?;
+    Ok(Page(Channels { place: Place::Channels, channels: ledger.reports().map(ChannelRow::from).collect() }))
+}

@@ -1,0 +1,124 @@
+//! Where do graders contradict each other: judges the graders, operators both, checks their tasks?
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use assay_core::channel::{Checked, OPERATOR};
+use assay_core::record::GradeRecord;
+use assay_core::store::{GradeFilter, Store};
+use assay_engine::Engine;
+use axum::extract::State;
+use serde_json::Value;
+
+use crate::failure::Result;
+use crate::page::{Page, Place};
+use crate::pages::NEWEST;
+use crate::query::link;
+use crate::routes::store;
+use crate::row::Row;
+use crate::show::{cell, count, percent};
+
+/// Rows of each list.
+const ROWS: usize = 25;
+
+/// What a judge found of one side of a channel.
+struct Judged {
+    channel: String,
+    judge: String,
+    side: &'static str,
+    checks: String,
+    disagreed: String,
+    share: String,
+    address: Option<String>,
+}
+
+/// Grades of a grader, told apart by whether a check agrees with the task.
+struct Crossed {
+    grader: String,
+    check: String,
+    both: String,
+    neither: String,
+    task_only: String,
+    check_only: String,
+}
+
+#[derive(Template)]
+#[template(path = "disagreements.html")]
+pub(crate) struct Disagreements {
+    place: Place,
+    judged: Vec<Judged>,
+    crossed: Vec<Crossed>,
+    looked: String,
+    rows: Vec<Row>,
+}
+
+pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreements>> {
+    let store = store(&engine)?.as_ref();
+    let newest = store.grades(&GradeFilter::default(), None, NEWEST).await?.grades;
+    Ok(Page(Disagreements {
+        place: Place::Disagreements,
+        judged: judged(store).await?,
+        crossed: crossed(&newest),
+        looked: count(newest.len() as u64),
+        rows: contradicted(store).await?,
+    }))
+}
+
+/// The newest grades that a judge contradicts, whoever had the last word.
+async fn contradicted(store: &dyn Store) -> Result<Vec<Row>> {
+    let mut grades = Vec::new();
+    for word in ["overturned", "disagreed"] {
+        let filter = GradeFilter { appeal: Some(word.to_owned()), ..GradeFilter::default() };
+        grades.extend(store.grades(&filter, None, ROWS as u32).await?.grades);
+    }
+    grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
+    Ok(grades.iter().take(ROWS).map(Row::from).collect())
+}
+
+/// Everything judges and operators found, by channel, judge and side.
+async fn judged(store: &dyn Store) -> Result<Vec<Judged>> {
+    let mut sums: BTreeMap<(String, u32, String, bool), Checked> = BTreeMap::new();
+    for (place, list) in store.channels().await?.checked {
+        for (checker, checked) in list {
+            let key = (place.channel.clone(), place.version, checker.judge, checker.passes);
+            sums.entry(key).or_default().add(&checked);
+        }
+    }
+    let row = |((channel, version, judge, passes), checked): ((String, u32, String, bool), Checked)| {
+        let disagreed = u64::try_from(checked.disagreed).unwrap_or(0);
+        let appeals = link("/ui/grades", &[("channel", Some(&channel)), ("appeal", Some("disagreed"))]);
+        Judged {
+            channel: cell(&format!("{channel}@{version}")),
+            address: (judge != OPERATOR).then_some(appeals),
+            judge: cell(&judge),
+            side: if passes { "passed" } else { "refused" },
+            checks: count(checked.checks),
+            disagreed: count(disagreed),
+            share: percent(disagreed, checked.checks),
+        }
+    };
+    Ok(sums.into_iter().map(row).collect())
+}
+
+/// Checks beside the task, among the grades given: how often each passes where the task does, and where it does not.
+fn crossed(grades: &[GradeRecord]) -> Vec<Crossed> {
+    let mut sums: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
+    for grade in grades {
+        let (Some(pass), Some(json)) = (grade.pass, &grade.components_json) else { continue };
+        let components: Value = serde_json::from_str(json).unwrap_or(Value::Null);
+        for component in components.as_array().into_iter().flatten() {
+            let (Some(name), Some(score)) = (component["name"].as_str(), component["score"].as_f64()) else { continue };
+            let cells = sums.entry((grade.grader.clone(), name.to_owned())).or_default();
+            cells[usize::from(!pass) * 2 + usize::from(score <= 0.5)] += 1;
+        }
+    }
+    let row = |((grader, check), [both, task_only, check_only, neither]): ((String, String), [u64; 4])| Crossed {
+        grader: cell(&grader),
+        check: cell(&check),
+        both: count(both),
+        neither: count(neither),
+        task_only: count(task_only),
+        check_only: count(check_only),
+    };
+    sums.into_iter().map(row).collect()
+}

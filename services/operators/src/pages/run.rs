@@ -1,0 +1,232 @@
+//! How does a run go, step by step?
+
+use askama::Template;
+use assay_core::chart::{Counted, Number, Steps, Topic};
+use assay_core::store::RunSummary;
+use assay_engine::Engine;
+use axum::extract::{RawQuery, State};
+
+use crate::chart::{self, Line, Svg, band, heat, lines, shares};
+use crate::failure::{Failure, Result};
+use crate::page::{Page, Place};
+use crate::pages::suspects;
+use crate::query::{Pairs, link};
+use crate::routes::store;
+use crate::show::{bytes, cell, count, maybe, percent, span, time};
+
+/// Newest steps told in numbers below the charts.
+const TOLD: usize = 20;
+
+/// Colours for parts of a chart, after which they are used again; see the style sheet.
+const COLOURS: usize = 8;
+
+/// A drawing with what stands over it.
+struct Chart {
+    title: &'static str,
+    about: &'static str,
+    svg: Svg,
+    /// Names of its parts with their colours.
+    parts: Vec<(String, usize)>,
+}
+
+/// A stretch of steps in numbers.
+struct StepRow {
+    step: String,
+    address: Option<String>,
+    grades: String,
+    reward: String,
+    deviation: String,
+    passed: String,
+    ungradable: String,
+    failed: String,
+    grade_time: String,
+    queue_time: String,
+    cached: String,
+}
+
+#[derive(Template)]
+#[template(path = "run.html")]
+pub(crate) struct Run {
+    place: Place,
+    name: String,
+    grades_link: String,
+    suspects_link: String,
+    facts: Vec<(&'static str, String)>,
+    charts: Vec<Chart>,
+    width: i64,
+    steps: Vec<StepRow>,
+    causes: Vec<(String, String)>,
+}
+
+pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Run>> {
+    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+    pairs.known(&["name"])?;
+    let name = pairs.get("name").ok_or_else(|| Failure::parameter("`name` is missing: the name of a run"))?;
+    let store = store(&engine)?;
+    let summary = store.run(name).await?;
+    let summary = summary.ok_or_else(|| Failure::not_found(format!("the record has no run `{name}`")))?;
+    let width = chart::width(summary.last_step);
+    let steps = store.run_steps(name, width).await?;
+    let mut all = Counted::default();
+    steps.values().for_each(|counted| all.add(counted));
+    Ok(Page(Run {
+        place: Place::Runs,
+        name: cell(name),
+        grades_link: link("/ui/grades", &[("run", Some(name))]),
+        suspects_link: suspects::address(name),
+        facts: facts(&summary, &all),
+        charts: charts(&steps, &all, width),
+        width,
+        steps: steps.iter().rev().take(TOLD).map(|(step, counted)| row(name, *step, width, counted)).collect(),
+        causes: causes(&all),
+    }))
+}
+
+fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
+    let hits: u64 = all.words_of(Topic::Cache).map(|(_, grades)| grades).sum();
+    vec![
+        ("grades", count(run.grades)),
+        ("last step", run.last_step.map_or_else(|| "–".to_owned(), |step| step.to_string())),
+        ("passed", percent(run.passed, run.graded)),
+        ("mean score", maybe(run.mean_score)),
+        ("mean reward", maybe(all.sums(Number::Reward).mean())),
+        ("ungradable", count(run.ungradable)),
+        ("failed", count(run.failed)),
+        ("from the cache", percent(hits, run.grades)),
+        ("first grade", time(run.first_us)),
+        ("last grade", time(run.last_us)),
+    ]
+}
+
+fn charts(steps: &Steps, all: &Counted, width: i64) -> Vec<Chart> {
+    let numbered: Vec<(i64, &Counted)> = steps.iter().filter_map(|(step, counted)| Some(((*step)?, counted))).collect();
+    let rewards: Vec<_> = numbered
+        .iter()
+        .filter_map(|(step, counted)| {
+            let sums = counted.sums(Number::Reward);
+            Some((*step, (sums.mean()?, sums.deviation()?, sums.count)))
+        })
+        .collect();
+    let histograms: Vec<_> = numbered
+        .iter()
+        .map(|(step, counted)| {
+            let bins = counted.bins(Number::Reward);
+            (*step, bins.map(|(bin, sums)| (Number::Reward.bin_start(bin), sums.count)).collect())
+        })
+        .collect();
+    let chart = |title, about, svg, parts| Chart { title, about, svg, parts };
+    let mut charts = vec![
+        chart("Reward", "mean, within one standard deviation", band("reward by step", width, &rewards), Vec::new()),
+        chart("Rewards", "histogram of each step", heat("rewards by step", width, 0.1, &histograms), Vec::new()),
+        words("Outcomes", "share of items", Topic::Outcome, &numbered, all, width),
+        words("Verdicts", "share of graded items", Topic::Verdict, &numbered, all, width),
+        words("Causes", "of items without a score", Topic::Cause, &numbered, all, width),
+        words("Graders", "share of items", Topic::Grader, &numbered, all, width),
+        times("Grading", "time each item took", Number::GradeUs, &numbered, width),
+        times("Waiting", "time until a worker took each item", Number::QueueUs, &numbered, width),
+        cached(&numbered, width),
+        lengths(&numbered, width),
+    ];
+    charts.retain(|chart| !chart.svg.is_empty());
+    charts
+}
+
+/// The mix of a topic's words. Words that come often have the first colours.
+fn words(
+    title: &'static str,
+    about: &'static str,
+    topic: Topic,
+    steps: &[(i64, &Counted)],
+    all: &Counted,
+    width: i64,
+) -> Chart {
+    let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
+    names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
+    let parts: Vec<(String, usize)> =
+        names.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), colour(topic, name, at))).collect();
+    let column = |(step, counted): &(i64, &Counted)| {
+        let of = |name: &str| counted.words_of(topic).find(|(word, _)| *word == name).map_or(0, |(_, grades)| grades);
+        (*step, names.iter().map(|(name, _)| of(name)).collect())
+    };
+    let columns: Vec<_> = steps.iter().map(column).collect();
+    let svg = if parts.is_empty() { Svg::new() } else { shares(title, width, &columns, &parts) };
+    Chart { title, about, svg, parts: parts.into_iter().map(|(name, colour)| (cell(&name), colour)).collect() }
+}
+
+/// Outcomes have colours of their own, which say the same on every page.
+fn colour(topic: Topic, name: &str, at: usize) -> usize {
+    match (topic, name) {
+        (Topic::Outcome, "graded") => 2,
+        (Topic::Outcome, "ungradable") => 4,
+        (Topic::Outcome, "failed") => 3,
+        _ => at % COLOURS,
+    }
+}
+
+fn times(title: &'static str, about: &'static str, number: Number, steps: &[(i64, &Counted)], width: i64) -> Chart {
+    let at = |share: f64| steps.iter().map(|(_, counted)| counted.quantile(number, share)).collect();
+    let two = [Line { name: "median", colour: 0, values: at(0.5) }, Line { name: "95 %", colour: 1, values: at(0.95) }];
+    let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
+    Chart { title, about, svg: lines(title, width, &first, &two, span), parts: named(&two) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of grades are far below 2^52")]
+fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
+    let share = |(_, counted): &(i64, &Counted)| {
+        let hits: u64 = counted.words_of(Topic::Cache).map(|(_, grades)| grades).sum();
+        (counted.grades() > 0).then(|| hits as f64 / counted.grades() as f64)
+    };
+    let one = [Line { name: "hits", colour: 0, values: steps.iter().map(share).collect() }];
+    let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
+    let svg = lines("cache", width, &first, &one, |share| format!("{:.1} %", 100.0 * share));
+    Chart { title: "Cache", about: "share of outcomes that came from it", svg, parts: Vec::new() }
+}
+
+fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
+    let mean = |number| steps.iter().map(|(_, counted)| counted.sums(number).mean()).collect();
+    let two = [
+        Line { name: "passed", colour: 2, values: mean(Number::PassedBytes) },
+        Line { name: "other", colour: 3, values: mean(Number::OtherBytes) },
+    ];
+    let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
+    let svg = lines("length", width, &first, &two, bytes);
+    Chart { title: "Length", about: "mean of completions that passed, and of the others", svg, parts: named(&two) }
+}
+
+fn named(lines: &[Line]) -> Vec<(String, usize)> {
+    lines.iter().map(|line| (line.name.to_owned(), line.colour)).collect()
+}
+
+fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
+    let of = |topic, name: &str| counted.words_of(topic).filter(|(word, _)| *word == name).map(|(_, n)| n).sum();
+    let (grades, graded, passed): (u64, u64, u64) =
+        (counted.grades(), of(Topic::Outcome, "graded"), of(Topic::Pass, "pass"));
+    let rewards = counted.sums(Number::Reward);
+    let at = |number| counted.quantile(number, 0.95).map_or_else(|| "–".to_owned(), span);
+    let shown = match step {
+        None => "none".to_owned(),
+        Some(step) if width == 1 => step.to_string(),
+        Some(step) => format!("{step} to {}", step + width - 1),
+    };
+    // The list of grades knows single steps only.
+    let single = step.filter(|_| width == 1).map(|step| step.to_string());
+    StepRow {
+        address: single.map(|step| link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))])),
+        step: shown,
+        grades: count(grades),
+        reward: maybe(rewards.mean()),
+        deviation: maybe(rewards.deviation()),
+        passed: percent(passed, graded),
+        ungradable: count(of(Topic::Outcome, "ungradable")),
+        failed: count(of(Topic::Outcome, "failed")),
+        grade_time: at(Number::GradeUs),
+        queue_time: at(Number::QueueUs),
+        cached: percent(of(Topic::Cache, "hit"), grades),
+    }
+}
+
+fn causes(all: &Counted) -> Vec<(String, String)> {
+    let mut causes: Vec<(&str, u64)> = all.words_of(Topic::Cause).collect();
+    causes.sort_by_key(|(_, grades)| std::cmp::Reverse(*grades));
+    causes.into_iter().map(|(cause, grades)| (cell(cause), count(grades))).collect()
+}

@@ -1,0 +1,62 @@
+//! Which runs are there, and how do they do?
+
+use askama::Template;
+use assay_core::store::RunSummary;
+use assay_engine::Engine;
+use axum::extract::State;
+
+use crate::failure::Result;
+use crate::page::{Page, Place};
+use crate::query::link;
+use crate::routes::store;
+use crate::show::{cell, count, maybe, percent, time};
+
+/// Most runs of the list.
+const MOST: u32 = 200;
+
+/// A run as a row.
+pub(crate) struct RunRow {
+    pub(crate) name: String,
+    pub(crate) address: String,
+    pub(crate) step: String,
+    pub(crate) grades: String,
+    pub(crate) passed: String,
+    pub(crate) score: String,
+    pub(crate) ungradable: String,
+    pub(crate) failed: String,
+    pub(crate) failing: bool,
+    pub(crate) first: String,
+    pub(crate) last: String,
+}
+
+impl From<&RunSummary> for RunRow {
+    fn from(run: &RunSummary) -> Self {
+        Self {
+            name: cell(&run.run),
+            address: link("/ui/run", &[("name", Some(&run.run))]),
+            step: run.last_step.map_or_else(|| "–".to_owned(), |step| step.to_string()),
+            grades: count(run.grades),
+            passed: percent(run.passed, run.graded),
+            score: maybe(run.mean_score),
+            ungradable: count(run.ungradable),
+            failed: count(run.failed),
+            failing: run.failed > 0,
+            first: time(run.first_us),
+            last: time(run.last_us),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "runs.html")]
+pub(crate) struct Runs {
+    place: Place,
+    runs: Vec<RunRow>,
+    more: bool,
+}
+
+pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Runs>> {
+    let runs = store(&engine)?.runs(MOST).await?;
+    let more = runs.len() == MOST as usize;
+    Ok(Page(Runs { place: Place::Runs, runs: runs.iter().map(RunRow::from).collect(), more }))
+}

@@ -1,0 +1,172 @@
+//! Queries of URLs: which grades a page lists, so that a link shows somebody else the same rows.
+
+use assay_core::GradeId;
+use assay_core::store::GradeFilter;
+use form_urlencoded::Serializer;
+
+use crate::failure::Failure;
+
+/// Pairs of a query or a form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pairs(Vec<(String, String)>);
+
+impl Pairs {
+    /// Reads a query or a form. A field that was left empty is as if it were not there.
+    pub(crate) fn read(query: &str) -> Self {
+        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
+        Self(
+            pairs.map(|(name, value)| (name, value.trim().to_owned())).filter(|(_, value)| !value.is_empty()).collect(),
+        )
+    }
+
+    /// The value under a name, the last one given.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Failure> {
+        let parse =
+            |value: &str| value.parse().map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")));
+        self.get(name).map(parse).transpose()
+    }
+
+    /// Refuses names that the page does not know: a filter that is written wrong must not show everything.
+    pub(crate) fn known(&self, names: &[&str]) -> Result<(), Failure> {
+        match self.0.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            Some((name, _)) => {
+                Err(Failure::parameter(format!("there is no `{name}`; the page knows {}", names.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes a link of a path and the pairs that have a value.
+pub(crate) fn link(path: &str, pairs: &[(&str, Option<&str>)]) -> String {
+    let mut query = Serializer::new(String::new());
+    for (name, value) in pairs {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}
+
+/// Fields of the list of grades, as they stand in its URL.
+pub(crate) const FIELDS: &[&str] = &[
+    "run",
+    "step",
+    "grader",
+    "channel",
+    "outcome",
+    "verdict",
+    "appeal",
+    "id",
+    "group",
+    "batch",
+    "score_min",
+    "score_max",
+    "since",
+    "until",
+    "before",
+];
+
+/// Which grades a page lists.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Listing {
+    pub(crate) filter: GradeFilter,
+    /// Only grades before this one.
+    pub(crate) before: Option<GradeId>,
+}
+
+impl Listing {
+    pub(crate) fn read(pairs: &Pairs) -> Result<Self, Failure> {
+        pairs.known(FIELDS)?;
+        let text = |name: &str| pairs.get(name).map(str::to_owned);
+        let score = |name: &str| -> Result<Option<f64>, Failure> {
+            let score: Option<f64> = pairs.parse(name, "a number")?;
+            match score {
+                Some(score) if score.is_nan() => Err(Failure::parameter(format!("`{name}` is a number, not `NaN`"))),
+                score => Ok(score),
+            }
+        };
+        let filter = GradeFilter {
+            run: text("run"),
+            step: pairs.parse("step", "a whole number")?,
+            grader: text("grader"),
+            channel: text("channel"),
+            outcome: text("outcome"),
+            verdict: text("verdict"),
+            appeal: text("appeal"),
+            batch: pairs.parse("batch", "the id of a batch")?,
+            item: text("id"),
+            group: text("group"),
+            score_min: score("score_min")?,
+            score_max: score("score_max")?,
+            since_us: time(pairs, "since")?,
+            until_us: time(pairs, "until")?,
+        };
+        Ok(Self { filter, before: pairs.parse("before", "the id of a grade")? })
+    }
+
+    /// The link of the same list from another place on.
+    pub(crate) fn link(pairs: &Pairs, before: Option<GradeId>) -> String {
+        let before = before.map(|id| id.to_string());
+        let kept: Vec<(&str, Option<&str>)> = FIELDS
+            .iter()
+            .map(|name| (*name, if *name == "before" { before.as_deref() } else { pairs.get(name) }))
+            .collect();
+        link("/ui/grades", &kept)
+    }
+}
+
+/// A time as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, in UTC; in microseconds since the Unix epoch.
+fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
+    let Some(text) = pairs.get(name) else { return Ok(None) };
+    let read = read_time(text);
+    let message = || format!("`{name}` is a time in UTC, as `2026-11-22` or `2026-11-22T03:45`, not `{text}`");
+    read.map(Some).ok_or_else(|| Failure::parameter(message()))
+}
+
+fn read_time(text: &str) -> Option<i64> {
+    let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let mut date = date.splitn(3, '-');
+    let (year, month, day) = (date.next()?.parse().ok()?, date.next()?.parse::<u8>().ok()?, date.next()?.parse().ok()?);
+    let mut clock = clock.trim_end_matches('Z').splitn(3, ':');
+    let (hour, minute) = (clock.next()?.parse().ok()?, clock.next()?.parse().ok()?);
+    let second = clock.next().map_or(Some(0), |second| second.parse().ok())?;
+    let date = time::Date::from_calendar_date(year, time::Month::try_from(month).ok()?, day).ok()?;
+    let moment = date.with_hms(hour, minute, second).ok()?.assume_utc();
+    moment.unix_timestamp().checked_mul(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_reads_back_as_the_list_it_shows() {
+        let pairs = Pairs::read("run=a%2Fb+c&step=3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=");
+        let listing = Listing::read(&pairs).unwrap();
+        assert_eq!(listing.filter.run.as_deref(), Some("a/b c"));
+        assert_eq!((listing.filter.step, listing.filter.score_min), (Some(3), Some(0.5)));
+        assert_eq!((listing.filter.verdict, listing.before), (None, None));
+        assert_eq!(listing.filter.since_us, Some(1_795_000_000_000_000));
+        let link = Listing::link(&pairs, Some(GradeId::from(7)));
+        let (_, query) = link.split_once('?').unwrap();
+        let again = Listing::read(&Pairs::read(query)).unwrap();
+        assert_eq!((again.filter.run.as_deref(), again.before), (Some("a/b c"), Some(GradeId::from(7))));
+    }
+
+    #[test]
+    fn what_is_written_wrong_is_told_and_not_ignored() {
+        for query in
+            ["verdikt=x", "step=x", "score_min=NaN", "batch=1", "before=x", "since=yesterday", "until=2026-13-01"]
+        {
+            let error = Listing::read(&Pairs::read(query)).unwrap_err();
+            let name = query.split('=').next().unwrap();
+            assert!(error.message.contains(name), "{query}: {}", error.message);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Responsible for sums by step: adding those of new grades to `rollups`, and reading those of a run.
+
+use std::collections::BTreeMap;
+
+use assay_core::rollup::{RollupKey, Rollups, Totals};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use super::apply::{NO_STEP, Sum};
+use super::insert::Insert;
+use super::rows::count;
+use crate::database::DatabaseError;
+
+const UPSERT: Insert = Insert {
+    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
+           score_squares, grade_us, queue_us)",
+    columns: 13,
+    then: "on conflict (run, step, grader, version, outcome, verdict) do update set \
+               grades = grades + excluded.grades, passes = passes + excluded.passes, \
+               scores = scores + excluded.scores, score_sum = score_sum + excluded.score_sum, \
+               score_squares = score_squares + excluded.score_squares, \
+               grade_us = grade_us + excluded.grade_us, queue_us = queue_us + excluded.queue_us",
+};
+
+/// Adds the sums to their rollups.
+pub(super) async fn upsert(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
+    let mut rollups: BTreeMap<_, Totals> = BTreeMap::new();
+    for (batch, kind, sums) in sums {
+        let step = batch.entry.step.unwrap_or(NO_STEP);
+        let verdict = kind.verdict.unwrap_or("");
+        let key = (batch.run, step, kind.grader, kind.version, kind.outcome, verdict);
+        rollups.entry(key).or_default().add(sums);
+    }
+    let rollups: Vec<_> = rollups.into_iter().collect();
+    UPSERT
+        .run(connection, &rollups, |values, (key, sums)| {
+            let (run, step, grader, version, outcome, verdict) = *key;
+            values
+                .add(run)
+                .add(step)
+                .add(grader)
+                .add(i64::from(version))
+                .add(outcome)
+                .add(verdict)
+                .add_count(sums.grades)
+                .add_count(sums.passes)
+                .add_count(sums.scores)
+                .add(sums.score_sum)
+                .add(sums.score_squares)
+                .add_count(sums.grade_us)
+                .add_count(sums.queue_us);
+        })
+        .await?;
+    Ok(())
+}
+
+/// The rollups of a run.
+pub(super) async fn read(connection: &mut SqliteConnection, run: i64) -> Result<Rollups, DatabaseError> {
+    const SELECT: &str = "select step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
+         score_squares, grade_us, queue_us from rollups where run = ?";
+    let mut rollups = Rollups::new();
+    for row in sqlx::query(SELECT).bind(run).fetch_all(connection).await? {
+        let (step, verdict): (i64, &str) = (row.try_get(0)?, row.try_get(4)?);
+        let key = RollupKey {
+            step: (step != NO_STEP).then_some(step),
+            grader: row.try_get(1)?,
+            version: row.try_get(2)?,
+            outcome: row.try_get(3)?,
+            verdict: (!verdict.is_empty()).then(|| verdict.to_owned()),
+        };
+        let totals = Totals {
+            grades: count(row.try_get(5)?),
+            passes: count(row.try_get(6)?),
+            scores: count(row.try_get(7)?),
+            score_sum: row.try_get(8)?,
+            score_squares: row.try_get(9)?,
+            grade_us: count(row.try_get(10)?),
+            queue_us: count(row.try_get(11)?),
+        };
+        rollups.insert(key, totals);
+    }
+    Ok(rollups)
+}

@@ -1,0 +1,124 @@
+//! What operators do: find out why, look closer, decide.
+
+use crate::browser::Browser;
+use crate::service::Service;
+
+#[tokio::test]
+async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
+    let service = Service::with_run(6).await;
+    let browser = Browser::start(&service.address).await;
+    browser.open("/ui").await;
+    browser.picture("home").await;
+    browser.follow("a.open[href='/ui/run?name=pizza%2Fsmall']").await;
+    assert!(browser.text("h1").await.contains("pizza/small"));
+    assert!(browser.count("svg.chart").await >= 8, "charts");
+    browser.picture("run").await;
+    browser.follow(".actions a[href^='/ui/grades']").await;
+    browser.choose("verdict", "wrong_answer").await;
+    browser.choose("grader", "math").await;
+    browser.follow("form.filter button").await;
+    let address = browser.address().await;
+    assert!(address.contains("verdict=wrong_answer") && address.contains("run=pizza%2Fsmall"), "{address}");
+    browser.picture("grades").await;
+    browser.go("jj\n").await;
+    assert!(browser.address().await.starts_with("/ui/grades/0"), "the second row opened");
+    assert_eq!(browser.text(".compared .side + pre").await, "\\frac{3}{8}");
+    assert_eq!(browser.text(".compared div:nth-of-type(2) del").await, "5");
+    assert_eq!(browser.text("#completion mark").await, "\\frac{5}{8}");
+    browser.picture("grade").await;
+    browser.go("p").await;
+    assert!(browser.text("#again").await.contains("it is the same"));
+    assert!(browser.text("#again tbody").await.contains("wrong_answer"));
+    browser.picture("replayed").await;
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
+    let service = Service::with_run(3).await;
+    let browser = Browser::start(&service.address).await;
+    let interval = async || {
+        browser.open("/ui/channels").await;
+        browser.text("tr[data-channel='math/default@1'] .rate:nth-of-type(7)").await
+    };
+    assert_eq!(interval().await, "not known");
+    browser.open("/ui").await;
+    browser.go("gq").await;
+    assert_eq!(browser.address().await, "/ui/queue");
+    browser.picture("queue").await;
+    browser.choose("channel", "math/default").await;
+    browser.choose("passes", "false").await;
+    browser.follow("#draw").await;
+    browser.picture("drawn").await;
+    for key in ["w", "w", "s", "r", "w"] {
+        let before = browser.address().await;
+        browser.go(key).await;
+        let after = browser.address().await;
+        assert!(after.starts_with("/ui/queue/") && after != before, "{key}: from {before} to {after}");
+    }
+    let first = interval().await;
+    assert!(first.contains("measured") && first.contains(" to "), "{first}");
+    browser.picture("channels").await;
+    browser.go("gq").await;
+    assert_eq!(browser.count(".list .row").await, 4, "what was said, without what was skipped");
+    browser.choose("channel", "math/default").await;
+    browser.choose("passes", "false").await;
+    browser.follow("#draw").await;
+    browser.write("textarea[name=note]", "five eighths are eaten").await;
+    browser.follow("#right").await;
+    let second = interval().await;
+    assert_ne!(first, second);
+    browser.open("/ui/queue").await;
+    assert!(browser.text(".list .row").await.contains("five eighths are eaten"));
+    let channels = service.get("/v1/channels").await;
+    assert_eq!(channels["channels"][0]["checked_negatives"], 5);
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_link_shows_somebody_else_the_same_rows() {
+    let service = Service::with_run(4).await;
+    let browser = Browser::start(&service.address).await;
+    browser.open("/ui/grades").await;
+    browser.press("/").await;
+    browser.go("pizza/small\n").await;
+    assert!(browser.address().await.contains("run=pizza%2Fsmall"));
+    assert_eq!(browser.count(".row").await, 50);
+    let top = browser.text(".row").await;
+    browser.go("n").await;
+    assert!(browser.address().await.contains("before="));
+    let below = (browser.address().await, browser.text(".row").await);
+    assert_ne!(top, below.1);
+    browser.open("/ui").await;
+    browser.open(&below.0).await;
+    assert_eq!(browser.text(".row").await, below.1);
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn everything_is_reached_by_keys() {
+    let service = Service::with_run(2).await;
+    let browser = Browser::start(&service.address).await;
+    browser.open("/ui").await;
+    for (key, page) in
+        [("r", "runs"), ("g", "grades"), ("q", "queue"), ("c", "channels"), ("d", "disagreements"), ("s", "suspects")]
+    {
+        browser.go(&format!("g{key}")).await;
+        assert_eq!(browser.address().await, format!("/ui/{page}"));
+    }
+    browser.open("/ui/grades").await;
+    browser.press("jjk").await;
+    let focus = "const row = document.activeElement.closest('.row'); return [...row.parentNode.children].indexOf(row)";
+    assert_eq!(browser.script(focus).await, 0);
+    let outline = "return getComputedStyle(document.activeElement).outlineStyle";
+    assert_eq!(browser.script(outline).await, "solid", "the focus is seen");
+    browser.press("?").await;
+    assert!(browser.text("dialog[open]").await.contains("next and previous row"));
+    browser.press("\u{e00c}").await;
+    assert_eq!(browser.count("dialog[open]").await, 0);
+    browser.close().await;
+    service.stop().await;
+}

@@ -1,0 +1,111 @@
+//! A node on a port of its own, with a run to look at.
+
+use std::path::Path;
+
+use assay_node::{Config, Node};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::browser::client;
+
+/// A serving node; it stops when dropped.
+pub(crate) struct Service {
+    pub(crate) address: String,
+    stop: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// A node whose rates are read anew for every batch.
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config: Config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+        config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
+        config.server.listen = "127.0.0.1:0".parse().unwrap();
+        config.channels.refresh_seconds = 0.0;
+        let node = Node::with_graders(config, Vec::new()).await.unwrap();
+        let listener = node.listen().await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            node.serve(listener, stopped).await.unwrap();
+        });
+        Self { address, stop: Some(stop), serving: Some(serving), _folder: folder }
+    }
+
+    /// The same with a run of some steps, in which right answers become more.
+    pub(crate) async fn with_run(steps: u32) -> Self {
+        let service = Self::start().await;
+        for step in 0..steps {
+            service.grade(&of_step(step)).await;
+        }
+        service
+    }
+
+    pub(crate) async fn grade(&self, batch: &Value) -> Value {
+        let request = client().post(format!("{}/v1/grade", self.address));
+        let reply = request.json(batch).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+        reply.json().await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        client().get(format!("{}{path}", self.address)).send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Stops serving, and waits until the record is closed.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        if let Some(serving) = self.serving.take() {
+            serving.await.unwrap();
+        }
+    }
+}
+
+/// Eight groups of four answers: mathematics with a check beside it, programs, documents.
+fn of_step(step: u32) -> Value {
+    let items = (0..32u32).map(|n| {
+        let lot = (n * 7 + step * 3) % 10;
+        let mut item = match (n / 4) % 4 {
+            2 => json!({
+                "task": { "type": "code", "language": "python", "tests": [
+                    { "stdin": "2 3\n", "stdout": "5\n" },
+                    { "stdin": "-1 1\n", "stdout": "0\n" },
+                    { "stdin": "40 2\n", "stdout": "42\n" },
+                ] },
+                "prompt": "Read two numbers and print their sum.",
+                "completion": if lot < 4 + step.min(5) {
+                    "```python\na, b = map(int, input().split())\nprint(a + b)\n```"
+                } else {
+                    "```python\na, b = map(int, input().split())\nprint(abs(a) + abs(b))\n```"
+                },
+            }),
+            3 => json!({
+                "task": { "type": "structured", "format": "json", "expected": { "name": "Ada", "born": 1815 } },
+                "completion": if lot < step.min(8) { r#"{"name": "Ada", "born": 1815}"# } else { r#"{"name": "Ada", "born": 1851}"# },
+            }),
+            _ => json!({
+                "task": { "type": "math", "answer": "\\frac{3}{8}" },
+                "prompt": "A pizza has eight slices. Three are left. Which part is left?",
+                "completion": format!(
+                    "<think>\nThere are 8 slices{}.\n</think>\nThe part that is left is \\boxed{{{}}}.",
+                    ", and 3 are left".repeat(usize::try_from(step).unwrap_or(0) + 1),
+                    if lot < 2 + step.min(7) { "0.375" } else { "\\frac{5}{8}" },
+                ),
+                "checks": { "brief": { "type": "math", "answer": "0.375" } },
+            }),
+        };
+        item["id"] = json!(format!("s{step}-{n}"));
+        item["group"] = json!(format!("g{}", n / 4));
+        if n == 31 {
+            item["completion"] = json!("");
+        }
+        item
+    });
+    json!({ "run": "pizza/small", "step": step, "items": items.collect::<Vec<_>>() })
+}

@@ -1,0 +1,57 @@
+//! `assay-fill`: writes a record of many grades through the store, to measure and look at what reads it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use assay_core::store::Recorder;
+use assay_core::{Clock, SystemClock};
+use assay_store::{DurableStore, StoreOptions};
+use assay_tests::filling::{self, Amount};
+use clap::Parser;
+
+/// Fill a database with grades, as months of training leave them.
+#[derive(Parser)]
+struct Arguments {
+    /// Grades, to the next whole batch of every run
+    #[arg(long, default_value_t = 10_000_000)]
+    grades: u64,
+    /// Where they go; added to what is there
+    #[arg(long, value_name = "URL")]
+    database: String,
+    /// The same seed gives the same record, but for times and ids of batches
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    if let Some(code) = assay_node::sandboxes::answer_role() {
+        return Ok(code);
+    }
+    let arguments = Arguments::parse();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(fill(&arguments))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn fill(arguments: &Arguments) -> anyhow::Result<()> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let amount = Amount { grades: arguments.grades, seed: arguments.seed, until_us: clock.unix_us() };
+    let mut options = StoreOptions::new(&arguments.database);
+    options.close_timeout = std::time::Duration::from_secs(600);
+    let store = Arc::new(DurableStore::open(&options, Arc::clone(&clock)).await?);
+    let every = (arguments.grades / 50).max(1);
+    let mut next = every;
+    let written = filling::fill(assay_tests::config(Path::new(""))?, &store, amount, |written| {
+        if written >= next {
+            next += every;
+            let rate = written as f64 / clock.monotonic().as_secs_f64();
+            // A line that cannot be shown is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{written} grades, {rate:.0} a second");
+        }
+    })
+    .await?;
+    store.close().await?;
+    writeln!(std::io::stdout(), "{written} grades in {:.0} s", clock.monotonic().as_secs_f64())?;
+    Ok(())
+}

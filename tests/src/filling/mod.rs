@@ -1,0 +1,92 @@
+//! A record as a year of training leaves it: runs of uneven size side by side, steps, groups of eight, graders and verdicts in uneven
+//! shares, failures, appeals, adjudications. What makes it large is copied; what is copied was graded by this binary.
+
+mod pool;
+mod rows;
+mod schedule;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use assay_core::record::Entry;
+use assay_core::store::{Recorder, StoreError};
+use assay_core::{BatchId, Random};
+use assay_node::Config;
+use assay_store::DurableStore;
+use tokio::task::JoinSet;
+
+use pool::Pool;
+use rows::Writer;
+use schedule::Schedule;
+
+/// Entries on their way into the store at once.
+const IN_FLIGHT: usize = 8;
+
+/// Entries that may wait for the database before more are made.
+const WAITING: usize = 128;
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Amount {
+    /// Grades, to the next whole batch of every run.
+    pub grades: u64,
+    /// The same seed gives the same record but for the time that grading took.
+    pub seed: u64,
+    /// Time of the last grade, in microseconds since the Unix epoch.
+    pub until_us: i64,
+}
+
+/// Fills the record. `told` hears now and then how many grades were written; answers how many there are.
+///
+/// # Errors
+/// When the pool cannot be graded or an entry not be recorded.
+pub async fn fill(
+    config: Config,
+    store: &Arc<DurableStore>,
+    amount: Amount,
+    mut told: impl FnMut(u64),
+) -> anyhow::Result<u64> {
+    let pool = Pool::graded(config).await?;
+    let mut random = Random::stream(&[amount.seed]);
+    let schedule = Schedule::new(amount.grades, amount.until_us, &pool, &mut random);
+    let mut writer = Writer::new(&pool, random);
+    let mut recording = JoinSet::new();
+    let mut written = 0;
+    for due in schedule {
+        let entry = writer.batch(&due);
+        written += entry.grades.len() as u64;
+        let words = writer.words(&entry);
+        for entry in std::iter::once(entry).chain(words) {
+            while recording.len() >= IN_FLIGHT {
+                recorded(recording.join_next().await)?;
+            }
+            let store = Arc::clone(store);
+            recording.spawn(async move { store.record(Arc::new(entry)).await });
+        }
+        while store.pending_entries() > WAITING {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        told(written);
+    }
+    while !recording.is_empty() {
+        recorded(recording.join_next().await)?;
+    }
+    Ok(written)
+}
+
+fn recorded(done: Option<Result<Result<(), StoreError>, tokio::task::JoinError>>) -> anyhow::Result<()> {
+    done.context("nothing was being recorded")??.context("an entry cannot be recorded")
+}
+
+/// An id of the time `us`, in microseconds since the Unix epoch.
+fn batch_id(us: i64, random: &mut Random) -> BatchId {
+    let ms = u128::from((us / 1_000).unsigned_abs());
+    // The lowest 24 bits are the positions'.
+    BatchId::from(ms << 80 | u128::from(random.bits() >> 8) << 24)
+}
+
+/// An entry of the events alone.
+fn events(events: Vec<assay_core::channel::Event>, us: i64, random: &mut Random) -> Entry {
+    Entry::of_events(batch_id(us, random), "operator".into(), events, us)
+}

@@ -1,0 +1,201 @@
+//! Batches of copied rows: which problem, which completion of it, and what differs from copy to copy.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use assay_core::channel::{Adjudication, Appeal, Draw, Event};
+use assay_core::record::{Body, Entry, GradeRecord};
+use assay_core::{BatchId, Hash, Random};
+
+use super::pool::{Pool, Problem};
+use super::schedule::Due;
+use super::{batch_id, events};
+
+/// Completions of one prompt.
+const GROUP: u32 = 8;
+
+/// Prompts a run goes through again and again.
+const PROMPTS: usize = 6_000;
+
+/// One batch of so many is followed by an operator's word on one of its grades.
+const ADJUDICATED: f64 = 0.02;
+
+/// Makes batches of what the pool holds.
+pub(super) struct Writer<'p> {
+    pool: &'p Pool,
+    random: Random,
+    /// Bodies that an earlier entry has brought.
+    kept: HashSet<Hash>,
+}
+
+impl<'p> Writer<'p> {
+    pub(super) fn new(pool: &'p Pool, random: Random) -> Self {
+        Self { pool, random, kept: HashSet::new() }
+    }
+
+    /// The batch that is due.
+    pub(super) fn batch(&mut self, due: &Due) -> Entry {
+        let batch = batch_id(due.us, &mut self.random);
+        let caller: Arc<str> = if due.run.name.is_some() { "trainer" } else { "local" }.into();
+        // Now and then the sandboxes of a node are down for as long as a batch takes.
+        let down = self.random.happens(0.005);
+        let (mut grades, mut bodies) = (Vec::with_capacity(due.run.items as usize), Vec::new());
+        while (grades.len() as u32) < due.run.items {
+            let first = grades.len();
+            self.group(due, batch, &caller, &mut grades);
+            for grade in &mut grades[first..] {
+                if down && grade.grader == "code" && self.random.happens(0.5) {
+                    fail(grade, "failed", "sandbox_failed", "the cell ended and so did the one after it", true);
+                } else if self.random.happens(0.000_3) {
+                    fail(grade, "failed", "grader_panicked", "index out of bounds", false);
+                }
+                self.bring(grade, &mut bodies);
+            }
+            advantages(&mut grades[first..]);
+        }
+        Entry {
+            batch,
+            caller,
+            run: due.run.name.clone(),
+            step: due.step,
+            items: due.run.items,
+            received_us: due.us,
+            grades,
+            bodies,
+            events: Vec::new(),
+            claim: None,
+        }
+    }
+
+    /// Eight completions of one prompt. The further the run, the more of them pass.
+    fn group(&mut self, due: &Due, batch: BatchId, caller: &Arc<str>, grades: &mut Vec<GradeRecord>) {
+        let shares: Vec<f64> = due.run.mix.iter().map(|(_, share)| *share).collect();
+        let (channel, _) = due.run.mix[self.random.index(&shares)];
+        let prompt = self.random.below(PROMPTS);
+        let problems = &self.pool.channels[channel];
+        let problem = &problems[prompt % problems.len()];
+        // Hard and easy prompts, and learning that slows down.
+        let hardness = (prompt * 7 % 11) as f64 / 10.0;
+        let passes = (0.15 + 0.65 * due.progress.sqrt() + 0.4 * (0.5 - hardness)).clamp(0.02, 0.98);
+        let prompt_key = Hash::of(&(due.run.number as u64 * 100_000 + prompt as u64).to_le_bytes()).to_string();
+        let ungradable = self.random.happens(0.001);
+        for place in 0..GROUP {
+            let position = grades.len() as u32;
+            let Some(template) = self.completion(problem, passes) else { break };
+            let mut grade = template.clone();
+            grade.grade = batch.grade(position);
+            grade.batch = batch;
+            grade.position = position;
+            grade.caller = Arc::clone(caller);
+            grade.run = due.run.name.clone();
+            grade.step = due.step;
+            grade.item = Some(format!("p{prompt}-{place}"));
+            grade.group = Some(format!("p{prompt}"));
+            grade.prompt_key = Some(prompt_key[..32].to_owned());
+            grade.cached = self.random.happens(0.03);
+            let spread = (self.random.normal() * 0.6).exp();
+            grade.grade_us = (template.grade_us as f64 * spread) as u64;
+            grade.queue_us = (20.0 + 400.0 * (self.random.normal() * 1.2).exp()) as u64;
+            grade.time_us = due.us + i64::from(position) * 40 + grade.queue_us as i64;
+            if ungradable {
+                fail(&mut grade, "ungradable", "gold_unparsable", "the gold is no expression", false);
+            } else if grade.pass == Some(false) && grade.channel == "math/gsm-like" && self.random.happens(0.05) {
+                self.appeal(&mut grade);
+            }
+            grades.push(grade);
+        }
+    }
+
+    fn completion(&mut self, problem: &'p Problem, passes: f64) -> Option<&'p GradeRecord> {
+        let passed = self.random.happens(passes);
+        let (first, second) =
+            if passed { (&problem.passed, &problem.others) } else { (&problem.others, &problem.passed) };
+        self.random.pick(first).or_else(|| self.random.pick(second))
+    }
+
+    /// A judge's look at a negative, one in twenty.
+    fn appeal(&mut self, grade: &mut GradeRecord) {
+        let judged = !self.random.happens(0.02);
+        let pass = judged.then(|| self.random.happens(0.12));
+        let overturned = pass == Some(true);
+        grade.appeal = Some(Appeal {
+            judge: "reward_model@1".to_owned(),
+            sensitivity: 0.9,
+            specificity: 0.98,
+            probability: 0.05,
+            verdict: pass.map(|pass| if pass { "correct" } else { "wrong_answer" }.to_owned()),
+            pass,
+            agreed: pass == grade.pass,
+            score: pass.map(|pass| f64::from(u8::from(pass))),
+            binding: true,
+            overturned,
+            reason: (!judged).then(|| "no model is loaded".to_owned()),
+        });
+        if overturned {
+            grade.score_after_appeal = Some(1.0);
+            grade.reward = Some(1.0);
+        }
+    }
+
+    /// Bodies that no entry has brought yet.
+    fn bring(&mut self, grade: &GradeRecord, bodies: &mut Vec<Body>) {
+        for hash in [Some(grade.task_hash), Some(grade.completion_hash), grade.prompt_hash].into_iter().flatten() {
+            if self.kept.insert(hash) {
+                bodies.extend(self.pool.bodies.get(&hash).cloned());
+            }
+        }
+    }
+
+    /// What an operator says of a grade of the batch, if one looks at it.
+    pub(super) fn words(&mut self, entry: &Entry) -> Option<Entry> {
+        if !self.random.happens(ADJUDICATED) {
+            return None;
+        }
+        let grade = self.random.pick(&entry.grades)?;
+        let graded_pass = grade.final_pass()?;
+        let time_us = grade.time_us + 60_000_000;
+        let drawn = Draw {
+            grade: grade.grade,
+            channel: grade.channel.clone(),
+            probability: 0.001,
+            weight: 1.0,
+            time_us: time_us - 20_000_000,
+        };
+        let adjudicated = Adjudication {
+            id: u128::from(batch_id(time_us, &mut self.random)),
+            grade: grade.grade,
+            channel: grade.channel.clone(),
+            version: grade.grader_version,
+            graded_pass,
+            pass: graded_pass != self.random.happens(if graded_pass { 0.02 } else { 0.1 }),
+            weight: Some(1.0),
+            corrects: None,
+            judged: None,
+            caller: "operator".to_owned(),
+            note: None,
+            time_us,
+        };
+        let words = vec![Event::Drawn(drawn), Event::Adjudicated(adjudicated)];
+        Some(events(words, time_us, &mut self.random))
+    }
+}
+
+/// Takes away what an item without a score does not have.
+fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retryable: bool) {
+    grade.outcome = outcome.to_owned();
+    (grade.verdict, grade.pass, grade.score, grade.reward) = (None, None, None, None);
+    (grade.appeal, grade.score_after_appeal, grade.coefficient) = (None, None, None);
+    (grade.components_json, grade.steps_json, grade.measures_json, grade.evidence_json) = (None, None, None, None);
+    grade.error_json = Some(format!(r#"{{"code":"{code}","message":"{message}","retryable":{retryable}}}"#));
+    grade.deterministic = true;
+    grade.work = 0;
+}
+
+/// Rewards less their mean over the group.
+fn advantages(group: &mut [GradeRecord]) {
+    let rewards: Vec<f64> = group.iter().filter_map(|grade| grade.reward).collect();
+    let mean = rewards.iter().sum::<f64>() / rewards.len().max(1) as f64;
+    for grade in group {
+        grade.coefficient = grade.reward.filter(|_| rewards.len() > 1).map(|reward| reward - mean);
+    }
+}
