@@ -5,15 +5,15 @@ use std::path::Path;
 
 use assay_weights::config::DecoderConfig;
 use assay_weights::{Directory, save};
-use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Tensor, Var};
 use serde_json::Value;
 
 use crate::PolicyError;
 use crate::batch::{Batch, Packed};
 use crate::decoder::{Adapter, Attend, Decoder};
+use crate::graph::Scored;
 use crate::lora::{LoraSettings, names};
-use crate::ops::{Heads, Tape, Turns, attention, log_probs, rows};
+use crate::ops::{Heads, Tape, Turns, attention, log_probs, on_workers, rows};
 use crate::parameters::{self, Parameters};
 
 /// A decoder whose weights learn.
@@ -36,45 +36,6 @@ pub struct PolicyOptions {
     pub lora: Option<LoraSettings>,
     /// Where its random numbers start.
     pub seed: u64,
-}
-
-/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in nats, each `[tokens]`.
-pub struct Scored {
-    /// Natural logarithms of probabilities.
-    pub log_probs: Tensor,
-    /// Entropies.
-    pub entropies: Tensor,
-    /// The way back from them to what learns.
-    pub graph: Graph,
-}
-
-/// How log-probabilities and entropies came about.
-pub struct Graph {
-    tape: Tape,
-    /// Both as the tape has them, where a loss starts from; `None` where the library has the whole graph.
-    found: Option<Var>,
-}
-
-impl Graph {
-    /// Gradients of a loss that was made of these log-probabilities and entropies, by everything that learns.
-    ///
-    /// # Errors
-    /// The loss is no single number; the device has no room.
-    pub fn backward(self, loss: &Tensor) -> Result<GradStore, PolicyError> {
-        let mut gradients = loss.backward()?;
-        let Some(found) = self.found else { return Ok(gradients) };
-        if let Some(gradient) = gradients.remove(&found) {
-            for (variable, gradient) in on_workers(|| self.tape.backward(&gradient))? {
-                gradients.insert(&variable, gradient);
-            }
-        }
-        Ok(gradients)
-    }
-}
-
-/// Runs work on a worker of the pool, where each of its loops finds the others without a change of threads.
-pub(crate) fn on_workers<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    rayon::scope(|_| work())
 }
 
 impl Policy {
@@ -210,10 +171,7 @@ impl Policy {
             let logits = if logits.dtype() == DType::F64 { logits } else { logits.to_dtype(DType::F32)? };
             log_probs(&logits, &batch.scored, temperature, &mut tape)
         })?;
-        let start = if tape.is_empty() { None } else { Some(Var::from_tensor(&found)?) };
-        let found = start.as_ref().map_or(&found, |start| start.as_tensor());
-        let (log_probs, entropies) = (found.narrow(1, 0, 1)?.squeeze(1)?, found.narrow(1, 1, 1)?.squeeze(1)?);
-        Ok(Scored { log_probs, entropies, graph: Graph { tape, found: start } })
+        Ok(Scored::new(&found, tape)?)
     }
 
     /// Hidden states of the last token of each text behind the last norm, `[texts, hidden]`, without a graph.

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Packed, small};
 use crate::decoder::Decoder;
-use crate::ops::{Tape, rows};
-use crate::policy::on_workers;
+use crate::ops::{Tape, on_workers, rows};
 use crate::{Policy, PolicyError};
 
 use cache::{Cache, Reading};

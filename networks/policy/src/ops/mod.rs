@@ -21,6 +21,7 @@ pub(crate) use linear::linear;
 pub(crate) use log_probs::log_probs;
 pub(crate) use norm::rms_norm;
 pub(crate) use numbers::Held;
+pub(crate) use passes::on_workers;
 pub(crate) use rotary::{Turns, rotate};
 pub(crate) use rows::rows;
 pub(crate) use swiglu::swiglu;

@@ -24,3 +24,8 @@ pub(crate) fn add_to<T: Number>(sum: &mut [T], numbers: &[T], scale: T) {
         );
     });
 }
+
+/// Runs work on a worker of the pool, where each of its loops finds the others without a change of threads.
+pub(crate) fn on_workers<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| work())
+}
