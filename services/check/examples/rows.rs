@@ -18,9 +18,12 @@ use serde_json::json;
 /// Rows of a row group.
 const GROUP: usize = 100_000;
 
-const NAMES: &[&str] = &["Ada", "Bo", "Chloe", "Dov", "Edda", "Femi", "Greta", "Hiro", "Ines", "Jun", "Kofi", "Lena", "Mats", "Noor"];
-const THINGS: &[&str] = &["apples", "bolts", "cards", "drums", "eggs", "flags", "grapes", "hooks", "inks", "jars", "kites", "lamps"];
-const PLACES: &[&str] = &["at the market", "in the attic", "by the harbour", "at school", "in the garden", "on the train", "at home"];
+const NAMES: &[&str] =
+    &["Ada", "Bo", "Chloe", "Dov", "Edda", "Femi", "Greta", "Hiro", "Ines", "Jun", "Kofi", "Lena", "Mats", "Noor"];
+const THINGS: &[&str] =
+    &["apples", "bolts", "cards", "drums", "eggs", "flags", "grapes", "hooks", "inks", "jars", "kites", "lamps"];
+const PLACES: &[&str] =
+    &["at the market", "in the attic", "by the harbour", "at school", "in the garden", "on the train", "at home"];
 
 struct Made {
     question: String,
@@ -60,7 +63,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut random = Random::new(seed);
     let rows = (0..count).map(|number| made(&mut random, number));
     let path = Path::new(file);
-    if path.extension().is_some_and(|extension| extension == "parquet") { parquet(path, rows) } else { jsonl(path, rows) }
+    if path.extension().is_some_and(|extension| extension == "parquet") {
+        parquet(path, rows)
+    } else {
+        jsonl(path, rows)
+    }
 }
 
 fn jsonl(path: &Path, rows: impl Iterator<Item = Made>) -> Result<(), Box<dyn Error>> {

@@ -99,7 +99,8 @@ impl Answer {
 }
 
 /// What graders call their reasons.
-const REASONS: &[&str] = &["/message", "/reason", "/difference/what", "/first_failure/message", "/violation/reason", "/rule"];
+const REASONS: &[&str] =
+    &["/message", "/reason", "/difference/what", "/first_failure/message", "/violation/reason", "/rule"];
 
 fn why(evidence: &serde_json::Map<String, Value>) -> Option<String> {
     let reason = REASONS.iter().find_map(|pointer| {

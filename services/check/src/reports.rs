@@ -76,9 +76,11 @@ fn summary(report: &Report) -> String {
         counted(report.of(Severity::Error), "error"),
         counted(report.of(Severity::Warning), "warning")
     )];
-    for (count, what) in
-        [(report.known, "known by the baseline"), (report.ignored, "ignored"), (report.untold, "counted and not listed")]
-    {
+    for (count, what) in [
+        (report.known, "known by the baseline"),
+        (report.ignored, "ignored"),
+        (report.untold, "counted and not listed"),
+    ] {
         if count > 0 {
             parts.push(format!("{count} {what}"));
         }

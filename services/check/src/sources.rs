@@ -29,7 +29,9 @@ pub enum SourceError {
         error: std::io::Error,
     },
     /// The name of the file says nothing of its format.
-    #[error("cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`")]
+    #[error(
+        "cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`"
+    )]
     Format(PathBuf),
     /// The file is not of its format.
     #[error("`{path}` is no {format} file: {message}")]

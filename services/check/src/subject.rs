@@ -98,8 +98,10 @@ impl Reader<'_> {
             None => {
                 let Some(task) = &row.task else {
                     let columns: Vec<_> = row.columns.keys().map(|name| format!("`{name}`")).collect();
-                    let message =
-                        format!("the row has no `task`, and no template makes one of its columns {}", columns.join(", "));
+                    let message = format!(
+                        "the row has no `task`, and no template makes one of its columns {}",
+                        columns.join(", ")
+                    );
                     return Err(NotMade { code: &field_missing::CODE, message });
                 };
                 Task::from_raw(task).map_err(|error| NotMade::refused(&error))?

@@ -28,12 +28,10 @@ pub(crate) struct Word {
 
 /// The words of a text: compatibility forms, case and the punctuation around words say nothing.
 pub(crate) fn words(text: &str) -> Vec<Word> {
-    let folded: String = if text.is_ascii() {
-        text.to_ascii_lowercase()
-    } else {
-        text.nfkc().flat_map(char::to_lowercase).collect()
-    };
-    let punctuation = |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '(' | ')' | '…' | '“' | '”' | '’');
+    let folded: String =
+        if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).collect() };
+    let punctuation =
+        |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '(' | ')' | '…' | '“' | '”' | '’');
     let words = folded.split_whitespace().map(|word| word.trim_matches(punctuation)).filter(|word| !word.is_empty());
     words
         .map(|word| Word {

@@ -36,9 +36,10 @@ const ITEMS: &str = concat!(
 fn help_is_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
-    for command in
-        ["", "serve", "grade", "check", "graders", "grades", "runs", "channels", "policies", "models", "replay", "doctor"]
-    {
+    for command in [
+        "", "serve", "grade", "check", "graders", "grades", "runs", "channels", "policies", "models", "replay",
+        "doctor",
+    ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         help.push_str(&format!(
             "$ assay {}\n{}\n",
@@ -83,7 +84,10 @@ fn rows_of_a_dataset_become_items_by_a_template() {
     let output = assay(folder.path(), &["grade", "rows.jsonl", "--template", "gsm8k"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results = lines(&output.stdout);
-    assert_eq!((&results[0]["verdict"], &results[0]["id"], &results[0]["group"]), (&"correct".into(), &"7".into(), &"r1".into()));
+    assert_eq!(
+        (&results[0]["verdict"], &results[0]["id"], &results[0]["group"]),
+        (&"correct".into(), &"7".into(), &"r1".into())
+    );
     assert_eq!(results[1]["verdict"], "wrong_answer");
     let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
     assert!(told(2).contains("line 3: the row lacks it") && told(2).starts_with("`/answer`"), "{}", told(2));

@@ -81,7 +81,8 @@ impl Engine {
     }
 
     fn add(&mut self, pointer: &str, source: String) -> Result<BTreeSet<String>, TemplateError> {
-        let wrong = |error: minijinja::Error| TemplateError::Text { pointer: pointer.to_owned(), message: told(&error) };
+        let wrong =
+            |error: minijinja::Error| TemplateError::Text { pointer: pointer.to_owned(), message: told(&error) };
         self.0.add_template_owned(pointer.to_owned(), source).map_err(wrong)?;
         let globals: BTreeSet<String> = self.0.globals().map(|(name, _)| name.to_owned()).collect();
         let reads = self.0.get_template(pointer).map_err(wrong)?.undeclared_variables(false);

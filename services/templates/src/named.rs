@@ -12,8 +12,18 @@ macro_rules! named {
 }
 
 named!(
-    "aime", "apps", "bfcl", "gsm8k", "humaneval", "math", "math-500", "mbpp", "mbpp-sanitized", "mmlu",
-    "sql-create-context", "verl-math",
+    "aime",
+    "apps",
+    "bfcl",
+    "gsm8k",
+    "humaneval",
+    "math",
+    "math-500",
+    "mbpp",
+    "mbpp-sanitized",
+    "mmlu",
+    "sql-create-context",
+    "verl-math",
 );
 
 /// The JSON of the template of this name.

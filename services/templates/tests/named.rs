@@ -136,6 +136,10 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
     let missing = RowError::Missing { column: "answer".to_owned(), pointer: "/task/answer".to_owned() };
     assert_eq!(template.task(&row(json!({ "question": "?" }))).unwrap_err(), missing);
     assert_eq!(template.task(&row(json!({ "question": "?", "answer": null }))).unwrap_err(), missing);
+    let tests = Template::named("mbpp-sanitized").unwrap();
+    let lacks = |columns: Value| tests.task(&row(columns)).unwrap_err().to_string();
+    assert!(lacks(json!({ "test_imports": [] })).contains("has no `test_list`"));
+    assert!(lacks(json!({ "test_list": ["assert f()"] })).contains("has no `test_imports`"));
     let other = template.task(&row(json!({ "question": "?", "answer": "no marks" }))).unwrap_err();
     assert!(matches!(other, RowError::Failed { .. }), "{other}");
 }
@@ -146,7 +150,10 @@ fn null_within_a_text_is_missing_and_no_text_is_escaped() {
     let missing = RowError::Missing { column: "b".to_owned(), pointer: "/a.html".to_owned() };
     assert_eq!(template.task(&row(json!({ "a": "<", "b": null }))).unwrap_err(), missing);
     assert_eq!(template.task(&row(json!({ "a": "<" }))).unwrap_err(), missing);
-    assert_eq!(template.task(&row(json!({ "a": "<", "b": 1 }))).unwrap().body.get(), r#"{"a.html":"< & 1","type":"math"}"#);
+    assert_eq!(
+        template.task(&row(json!({ "a": "<", "b": 1 }))).unwrap().body.get(),
+        r#"{"a.html":"< & 1","type":"math"}"#
+    );
 }
 
 #[test]
@@ -168,16 +175,18 @@ fn what_is_wrong_with_a_template_has_its_place() {
 
 #[test]
 fn an_endless_template_ends() {
-    let template =
-        Template::from_json(r#"{"type":"math","answer":"{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"}"#)
-            .unwrap();
+    let template = Template::from_json(
+        r#"{"type":"math","answer":"{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"}"#,
+    )
+    .unwrap();
     let error = template.task(&Row::new()).unwrap_err();
     assert!(error.to_string().contains("does not come to an end"), "{error}");
 }
 
 #[test]
 fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
-    let template = Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();
+    let template =
+        Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();
     let task = template.task(&row(json!({ "n": 2 }))).unwrap();
     assert_eq!(task.body.get(), r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#);
 }

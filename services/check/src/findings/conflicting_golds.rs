@@ -39,7 +39,10 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_value_and_texts_as_they_are() {
-        assert_eq!((plain("1,200.50"), plain("$5.0$"), plain("1,200")), ("1200.5".to_owned(), "5".to_owned(), "1200".to_owned()));
+        assert_eq!(
+            (plain("1,200.50"), plain("$5.0$"), plain("1,200")),
+            ("1200.5".to_owned(), "5".to_owned(), "1200".to_owned())
+        );
         assert_eq!(plain("(1, 2)"), "(1, 2)");
     }
 }

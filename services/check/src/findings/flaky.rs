@@ -18,7 +18,8 @@ pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
         let before = first.entry(answer.purpose).or_insert(graded);
         if (before.verdict, before.score.to_bits()) != (graded.verdict, graded.score.to_bits()) {
             let (one, other) = (before.verdict, graded.verdict);
-            let message = format!("`{}` is graded `{one}` ({}) and `{other}` ({})", answer.shown, before.score, graded.score);
+            let message =
+                format!("`{}` is graded `{one}` ({}) and `{other}` ({})", answer.shown, before.score, graded.score);
             sink.tell(&CODE, &row.place, &row.key, message);
             return;
         }

@@ -7,8 +7,11 @@ use crate::examined::{Examined, shown};
 use crate::probes::Purpose;
 use crate::row::Place;
 
-pub(super) const CODE: Code =
-    Code { name: "mixed-answers", severity: Severity::Warning, title: "the gold is of another kind than nearly all others" };
+pub(super) const CODE: Code = Code {
+    name: "mixed-answers",
+    severity: Severity::Warning,
+    title: "the gold is of another kind than nearly all others",
+};
 
 /// Fewest golds of which a rule can be said.
 const FEWEST: u64 = 20;
@@ -85,7 +88,8 @@ impl Survey for Answers {
         let Some(rule) = rule.filter(|_| all >= FEWEST) else { return };
         for (kind, seen) in self.0.iter().filter(|(kind, _)| **kind != rule) {
             for (place, key, gold) in &seen.first {
-                let message = format!("the gold `{gold}` is {}, and nearly all others are {}", kind.name(), rule.name());
+                let message =
+                    format!("the gold `{gold}` is {}, and nearly all others are {}", kind.name(), rule.name());
                 sink.tell(&CODE, place, key, message);
             }
         }

@@ -74,7 +74,9 @@ fn near(words: &[Word], around: u64) -> Option<Near> {
     let mut bands = [0; BANDS];
     for (at, band) in bands.iter_mut().enumerate() {
         let from = at * HASHES_OF_BAND;
-        let whole = least[from..from + HASHES_OF_BAND].iter().fold(exact ^ at as u64, |sum, hash| mix(sum.rotate_left(7) ^ hash));
+        let whole = least[from..from + HASHES_OF_BAND]
+            .iter()
+            .fold(exact ^ at as u64, |sum, hash| mix(sum.rotate_left(7) ^ hash));
         *band = (whole >> 32) as u32;
     }
     Some(Near { exact, hashes: least.map(|hash| (hash >> 48) as u16), bands })

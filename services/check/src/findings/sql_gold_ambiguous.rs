@@ -29,7 +29,8 @@ pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
         let words: Vec<String> = gold.to_ascii_lowercase().split_whitespace().map(str::to_owned).collect();
         let has = |word: &str| words.iter().any(|other| other == word);
         if has("limit") && !has("order") {
-            let message = "the gold has a LIMIT and no ORDER BY: which rows it gives is left to the database; order it fully";
+            let message =
+                "the gold has a LIMIT and no ORDER BY: which rows it gives is left to the database; order it fully";
             sink.tell(&CODE, &row.place, &row.key, message.to_owned());
             return;
         }

@@ -9,8 +9,11 @@ use crate::examined::Examined;
 use crate::probes::Purpose;
 use crate::row::Place;
 
-pub(super) const CODE: Code =
-    Code { name: "work-outlier", severity: Severity::Warning, title: "grading takes many times the work of other rows" };
+pub(super) const CODE: Code = Code {
+    name: "work-outlier",
+    severity: Severity::Warning,
+    title: "grading takes many times the work of other rows",
+};
 
 /// Fewest rows of which a rule can be said.
 const FEWEST: u64 = 20;
@@ -56,7 +59,8 @@ fn end(class: u32) -> u64 {
 impl Survey for Works {
     fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
         let Some(kind) = row.kind() else { return };
-        let right = row.graded().filter(|(answer, _)| matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution));
+        let right =
+            row.graded().filter(|(answer, _)| matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution));
         let Some(work) = right.map(|(_, graded)| graded.work).max() else { return };
         if !self.0.contains_key(kind) {
             self.0.insert(kind.to_owned(), Seen::default());
@@ -88,7 +92,8 @@ impl Survey for Works {
             most.sort_unstable();
             for (number, work, key) in most.into_iter().filter(|(_, work, _)| *work >= rule.saturating_mul(TIMES)) {
                 let Some(place) = seen.places.get(&number) else { continue };
-                let message = format!("grading it takes {work} units of work, and nine in ten rows take at most {rule}");
+                let message =
+                    format!("grading it takes {work} units of work, and nine in ten rows take at most {rule}");
                 sink.tell(&CODE, place, key, message);
             }
         }

@@ -32,8 +32,10 @@ const STUBS: &[(&str, &str)] = &[
 ];
 
 /// Programs that pass where standard output is not looked at.
-const SCRIPTS: &[(&str, &str)] =
-    &[("a program that writes nothing", "pass"), ("a program that writes its input", "import sys\nprint(sys.stdin.read(), end='')")];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("a program that writes nothing", "pass"),
+    ("a program that writes its input", "import sys\nprint(sys.stdin.read(), end='')"),
+];
 
 const FLIPS: &[Flip] = &[
     Flip { from: "==", to: "!=", what: "`==` turned" },

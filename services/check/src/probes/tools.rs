@@ -42,7 +42,8 @@ fn turns(subject: &Subject, given: Given) -> Option<Vec<Vec<Call>>> {
         return None;
     }
     let is_bfcl = subject.body.get("mode").and_then(Value::as_str) == Some("bfcl");
-    let calls = |calls: &Value| calls.as_array()?.iter().map(|call| read(call, is_bfcl, given)).collect::<Option<Vec<_>>>();
+    let calls =
+        |calls: &Value| calls.as_array()?.iter().map(|call| read(call, is_bfcl, given)).collect::<Option<Vec<_>>>();
     match (subject.body.get("expected"), subject.body.get("turns")) {
         (Some(expected), _) => Some(vec![calls(expected)?]),
         (None, Some(turns)) => turns.as_array()?.iter().map(calls).collect(),

@@ -13,7 +13,8 @@ pub(super) fn rows(
 ) -> Result<impl Iterator<Item = Read> + Send, String> {
     let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(file);
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
-    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name)) {
+    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name))
+    {
         return Err(format!("its header names the column `{}` twice", twice.1));
     }
     let (mut record, mut ended) = (StringRecord::new(), false);

@@ -54,7 +54,8 @@ async fn every_format_gives_the_same_rows() {
     let objects: Vec<_> = ROWS.iter().map(|(question, gold)| json!({ "question": question, "gold": gold })).collect();
     let lines: String = objects.iter().map(|object| format!("{object}\n")).collect();
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let csv: String = ROWS.iter().map(|(question, gold)| format!("{},{}\r\n", quoted(question), quoted(gold))).collect();
+    let csv: String =
+        ROWS.iter().map(|(question, gold)| format!("{},{}\r\n", quoted(question), quoted(gold))).collect();
     let tsv: String = ROWS.iter().map(|(question, gold)| format!("{}\t{}\n", quoted(question), quoted(gold))).collect();
     let files = [
         file(folder.path(), "rows.jsonl", &lines),

@@ -7,7 +7,7 @@ use assay_check::findings::{ALL, Code, code};
 use assay_check::reports::{FORMATS, Format};
 use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Place, Report};
 use roxmltree::{Document, Node};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What a row may hold to break a report.
 const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: b";
@@ -51,16 +51,26 @@ fn written(format: Format, report: &Report) -> String {
 }
 
 fn clean() -> Report {
-    Report { version: "0.1.0", datasets: vec![DatasetSummary { dataset: "a.jsonl".to_owned(), ..DatasetSummary::default() }], ..Report::default() }
+    Report {
+        version: "0.1.0",
+        datasets: vec![DatasetSummary { dataset: "a.jsonl".to_owned(), ..DatasetSummary::default() }],
+        ..Report::default()
+    }
 }
 
 #[test]
 fn text_has_a_line_for_each_finding_and_the_sums() {
     let text = written(Format::Text, &report());
-    assert!(text.contains("data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"), "{text}");
+    assert!(
+        text.contains("data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"),
+        "{text}"
+    );
     assert!(text.contains("rows.parquet at 5f3a: 20 rows of 40; tasks: 20 math\n"), "{text}");
     assert!(text.contains("math: 7 of 8 wrong answers were told from right ones (87.5 %)"), "{text}");
-    assert!(text.ends_with("40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted and not listed\n"), "{text}");
+    assert!(
+        text.ends_with("40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted and not listed\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -98,12 +108,12 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
         let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         hold(document.root_element(), &[], &["testsuite"]);
         for (id, suite) in document.root_element().children().filter(Node::is_element).enumerate() {
-            let attributes =
-                ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "time"];
+            let attributes = ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "time"];
             hold(suite, &attributes, &["properties", "testcase", "system-out", "system-err"]);
             assert_eq!(suite.attribute("id").unwrap(), id.to_string());
             let tests: Vec<_> = suite.children().filter(|child| child.has_tag_name("testcase")).collect();
-            let count = |name: &str| tests.iter().filter(|test| test.children().any(|child| child.has_tag_name(name))).count();
+            let count =
+                |name: &str| tests.iter().filter(|test| test.children().any(|child| child.has_tag_name(name))).count();
             assert_eq!(suite.attribute("tests").unwrap(), tests.len().to_string());
             assert_eq!(suite.attribute("failures").unwrap(), count("failure").to_string());
             assert_eq!(suite.attribute("errors").unwrap(), count("error").to_string());
@@ -123,59 +133,16 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
 }
 
 /// The part of the schema of SARIF 2.1.0 that a log of this shape meets, in words of our own.
-fn sarif() -> Value {
-    let text = json!({ "type": "object", "required": ["text"], "additionalProperties": false, "properties": { "text": { "type": "string", "minLength": 1 } } });
-    let level = json!({ "enum": ["none", "note", "warning", "error"] });
-    let location = json!({
-        "type": "object", "additionalProperties": false, "required": ["physicalLocation"],
-        "properties": { "physicalLocation": {
-            "type": "object", "additionalProperties": false, "required": ["artifactLocation"],
-            "properties": {
-                "artifactLocation": { "type": "object", "additionalProperties": false, "required": ["uri"],
-                    "properties": { "uri": { "type": "string", "format": "uri-reference" } } },
-                "region": { "type": "object", "additionalProperties": false,
-                    "properties": { "startLine": { "type": "integer", "minimum": 1 } } } } } },
-    });
-    json!({
-        "type": "object", "additionalProperties": false, "required": ["version", "runs"],
-        "properties": {
-            "$schema": { "type": "string", "format": "uri" },
-            "version": { "const": "2.1.0" },
-            "runs": { "type": "array", "minItems": 1, "items": {
-                "type": "object", "additionalProperties": false, "required": ["tool"],
-                "properties": {
-                    "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
-                    "invocations": { "type": "array", "items": { "type": "object", "additionalProperties": false,
-                        "required": ["executionSuccessful"],
-                        "properties": { "executionSuccessful": { "type": "boolean" },
-                            "toolExecutionNotifications": { "type": "array", "items": { "type": "object",
-                                "additionalProperties": false, "required": ["message"],
-                                "properties": { "message": text, "level": level } } } } } },
-                    "tool": { "type": "object", "additionalProperties": false, "required": ["driver"], "properties": {
-                        "driver": { "type": "object", "additionalProperties": false, "required": ["name"], "properties": {
-                            "name": { "type": "string" }, "version": { "type": "string" }, "semanticVersion": { "type": "string" },
-                            "rules": { "type": "array", "uniqueItems": true, "items": {
-                                "type": "object", "additionalProperties": false, "required": ["id"],
-                                "properties": { "id": { "type": "string" }, "shortDescription": text, "help": text,
-                                    "defaultConfiguration": { "type": "object", "additionalProperties": false,
-                                        "properties": { "level": level } } } } } } } } },
-                    "results": { "type": "array", "items": {
-                        "type": "object", "additionalProperties": false, "required": ["message"],
-                        "properties": { "ruleId": { "type": "string" }, "ruleIndex": { "type": "integer", "minimum": 0 },
-                            "level": level, "message": text, "locations": { "type": "array", "items": location },
-                            "partialFingerprints": { "type": "object", "additionalProperties": { "type": "string" } } } } },
-                },
-            } },
-        },
-    })
-}
+const SARIF: &str = include_str!("sarif.json");
 
 #[test]
 fn sarif_is_of_its_schema() {
-    let schema = jsonschema::options().should_validate_formats(true).build(&sarif()).unwrap();
+    let schema =
+        jsonschema::options().should_validate_formats(true).build(&serde_json::from_str(SARIF).unwrap()).unwrap();
     for report in [report(), clean()] {
         let log: Value = serde_json::from_str(&written(Format::Sarif, &report)).unwrap();
-        let errors: Vec<String> = schema.iter_errors(&log).map(|error| format!("{error} at {}", error.instance_path())).collect();
+        let errors: Vec<String> =
+            schema.iter_errors(&log).map(|error| format!("{error} at {}", error.instance_path())).collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
     let log: Value = serde_json::from_str(&written(Format::Sarif, &report())).unwrap();
@@ -211,7 +178,10 @@ fn annotations_are_one_line_each_and_come_back_as_they_were() {
     let commands: Vec<_> = text.split_terminator('\n').map(command).collect();
     assert_eq!(commands.len(), 5, "three findings, what was not graded, and the sums: {text}");
     let (name, properties, message) = &commands[0];
-    assert_eq!((*name, properties["file"].as_str(), properties["line"].as_str()), ("error", "data/train 1,a:b.jsonl", "12"));
+    assert_eq!(
+        (*name, properties["file"].as_str(), properties["line"].as_str()),
+        ("error", "data/train 1,a:b.jsonl", "12")
+    );
     assert_eq!(*message, format!("{HOSTILE} [key 12]"));
     assert_eq!((commands[1].0, commands[1].1["title"].as_str()), ("warning", "near-duplicate"));
     assert!(!commands[2].1.contains_key("line") && commands[2].2.starts_with("row 3: "));

@@ -16,7 +16,8 @@ pub(crate) struct Written {
 fn written(text: &str) -> Result<Written, String> {
     let (name, file) = text.split_once('=').map_or((text, None), |(name, file)| (name, Some(PathBuf::from(file))));
     let known = || FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let format = Format::from_name(name).ok_or_else(|| format!("no report has the format `{name}`; there are {}", known()))?;
+    let format =
+        Format::from_name(name).ok_or_else(|| format!("no report has the format `{name}`; there are {}", known()))?;
     Ok(Written { format, file })
 }
 

@@ -10,8 +10,9 @@ const FIELDS: &[&str] = &["id", "group", "prompt_key", "policy", "channel", "pro
 
 /// The item that a row is, as JSON.
 pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
-    let row: Row = serde_json::from_str(line)
-        .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("a row is a JSON object of columns: {error}")))?;
+    let row: Row = serde_json::from_str(line).map_err(|error| {
+        Problem::new(ErrorCode::MalformedJson, format!("a row is a JSON object of columns: {error}"))
+    })?;
     let problem = |error: RowError| match error {
         RowError::Missing { column, .. } => {
             let message = "the row lacks it, and the template makes the task of it";
