@@ -64,7 +64,7 @@ async fn every_format_gives_the_same_rows() {
         file(folder.path(), "rows.json", json!(objects).to_string()),
         file(folder.path(), "pretty.json", serde_json::to_string_pretty(&objects).unwrap()),
         parquet_file(folder.path()),
-        file(folder.path(), "rows.csv", format!("question,gold\n{csv}")),
+        file(folder.path(), "rows.csv", format!("question,gold\r\n{csv}")),
         file(folder.path(), "rows.tsv", format!("question\tgold\n{tsv}")),
     ];
     for path in &files {
