@@ -122,6 +122,5 @@ fn a_library_stays_in_its_room() {
     only("clap", &["assay", "assay-trainer", "assay-tests"]);
     only("wasmtime", &["assay-wasm"]);
     only("rusqlite", &["assay-sqlbox"]);
-    only("parquet", &["assay-check"]);
     only("jsonschema", &["assay-documents"]);
 }

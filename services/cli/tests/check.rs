@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -177,4 +179,66 @@ fn the_action_annotates_and_fails_with_findings() {
     let output = action(folder.path(), &[("DATASETS", "--help\n$(touch gone)")]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     assert!(!folder.path().join("gone").exists());
+}
+
+/// A hub with one dataset, whose only file of rows is `content`; its address.
+fn hub(content: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let request = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let request: Vec<String> = request.collect();
+            let listing = r#"{"sha":"5e1f","siblings":[{"rfilename":"README.md"},{"rfilename":"data/rows.jsonl"}]}"#;
+            let (status, body) = match request[0].split(' ').nth(1).unwrap() {
+                "/api/datasets/org/sums/revision/v2" => ("200 OK", listing),
+                "/datasets/org/sums/resolve/5e1f/data/rows.jsonl" => ("200 OK", content),
+                _ => ("404 Not Found", ""),
+            };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn a_dataset_of_a_hub_is_told_with_its_revision() {
+    let hub =
+        hub("{\"question\":\"6 times 7?\",\"answer\":\"#### 42\"}\n{\"question\":\"2 and 2?\",\"answer\":\"4\"}\n");
+    let check = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        command.args(["check", name, "--template", "gsm8k", "--format", "json"]).env("NO_PROXY", "127.0.0.1");
+        command.current_dir(datasets()).env("ASSAY_REWARD_MODELS_HUB", &hub).output().unwrap()
+    };
+    let output = check("hf://org/sums@v2");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["datasets"][0]["revision"], "5e1f");
+    assert_eq!(report["findings"][0]["dataset"], "hf://org/sums@5e1f/data/rows.jsonl");
+    assert_eq!(found(&report), BTreeSet::from([(2, "task-not-made".to_owned())]));
+    let output = check("hf://org/none");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("404"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_interrupted_check_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("rows.jsonl");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    let mut child = command.args(["check", "rows.jsonl"]).current_dir(folder.path()).spawn().unwrap();
+    // Opening waits until the check has opened it too: it is at work then.
+    let mut writing = std::fs::File::options().write(true).open(&pipe).unwrap();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    // It would read on for as long as something comes.
+    let mut lines = 0u32;
+    while writing.write_all(b"{\"id\":\"a\"}\n").is_ok() {
+        lines += 1;
+        assert!(lines < 20_000_000, "it does not stop");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }

@@ -1,4 +1,7 @@
-//! Fetches models from a hub of Hugging Face's kind: once, whole or not at all, into the folder of models.
+//! Fetches models from a hub of Hugging Face's kind: once, whole or not at all, into the folder of models; and
+//! datasets, into a folder of the caller's.
+
+pub mod datasets;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,12 +30,20 @@ const TEXTS: &[&str] = &[
     "assay.json",
 ];
 
-/// What a hub says of a model.
+/// What a hub says of a model or a dataset.
 #[derive(Deserialize)]
 struct Listing {
     /// The revision that its main branch stands at.
     sha: String,
     siblings: Vec<Sibling>,
+}
+
+impl Listing {
+    /// The revision, which stands in addresses.
+    fn revision(&self) -> Result<&str, String> {
+        let plain = !self.sha.is_empty() && self.sha.chars().all(|c| c.is_ascii_alphanumeric());
+        if plain { Ok(&self.sha) } else { Err("the hub names a revision that is none".to_owned()) }
+    }
 }
 
 #[derive(Deserialize)]
@@ -51,18 +62,10 @@ pub async fn fetch(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf,
 }
 
 async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
-    // Installing a provider twice is no error worth telling: the first stays.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder()
-        .read_timeout(SILENCE)
-        .connect_timeout(SILENCE)
-        .build()
-        .map_err(|error| with_causes(&error))?;
+    let client = client()?;
     let listing = get(&client, &format!("{endpoint}/api/models/{name}/revision/main")).await?;
     let listing: Listing = listing.json().await.map_err(|error| with_causes(&error))?;
-    if !listing.sha.chars().all(|c| c.is_ascii_alphanumeric()) {
-        return Err("the hub names a revision that is none".to_owned());
-    }
+    let revision = listing.revision()?;
     let wanted = |file: &&str| TEXTS.contains(file) || (file.ends_with(".safetensors") && !file.contains(['/', '\\']));
     let files: Vec<&str> = listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).filter(wanted).collect();
     if !files.iter().any(|file| file.ends_with(".safetensors")) {
@@ -74,7 +77,7 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
     let unfinished =
         tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent).map_err(|error| error.to_string())?;
     for file in files {
-        let url = format!("{endpoint}/{name}/resolve/{}/{file}", listing.sha);
+        let url = format!("{endpoint}/{name}/resolve/{revision}/{file}");
         tracing::info!(model = name, file, "fetching");
         save(get(&client, &url).await?, &unfinished.path().join(file))
             .await
@@ -94,13 +97,18 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
     }
 }
 
+fn client() -> Result<reqwest::Client, String> {
+    // Installing a provider twice is no error worth telling: the first stays.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().read_timeout(SILENCE).connect_timeout(SILENCE);
+    builder.build().map_err(|error| with_causes(&error))
+}
+
 async fn get(client: &reqwest::Client, url: &str) -> Result<reqwest::Response, String> {
     let answer = client.get(url).send().await.map_err(|error| with_causes(&error))?;
     match answer.status() {
         status if status.is_success() => Ok(answer),
-        status if matches!(status.as_u16(), 401 | 403) => {
-            Err(format!("{status}: it is not public; fetch it yourself and put it into the folder of models"))
-        }
+        status if matches!(status.as_u16(), 401 | 403) => Err(format!("{status}: it is not public; fetch it yourself")),
         status => Err(status.to_string()),
     }
 }

@@ -37,13 +37,22 @@ fn from_json(text: &str) -> Result<Value, Error> {
     Ok(Value::from(Serde(value)))
 }
 
+/// The elements of a list. A column that is not there is none.
+fn elements(list: &Value) -> Result<Vec<Value>, Error> {
+    if list.is_undefined() || list.is_none() {
+        return Err(ErrorKind::UndefinedError.into());
+    }
+    Ok(list.try_iter()?.collect())
+}
+
 fn asserts(texts: &Value) -> Result<Value, Error> {
-    let tests = texts.try_iter()?.map(|text| serde_json::json!({ "assert": text }));
+    let texts = elements(texts)?;
+    let tests = texts.iter().map(|text| serde_json::json!({ "assert": text }));
     Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
 }
 
 fn stdio(inputs: &Value, outputs: &Value) -> Result<Value, Error> {
-    let (inputs, outputs): (Vec<_>, Vec<_>) = (inputs.try_iter()?.collect(), outputs.try_iter()?.collect());
+    let (inputs, outputs) = (elements(inputs)?, elements(outputs)?);
     if inputs.len() != outputs.len() {
         return Err(refused(format!("there are {} inputs and {} outputs", inputs.len(), outputs.len())));
     }

@@ -108,7 +108,7 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
     ]
 }
 
-fn row(value: Value) -> Row {
+fn row(value: &Value) -> Row {
     value.as_object().unwrap().clone()
 }
 
@@ -116,7 +116,7 @@ fn row(value: Value) -> Row {
 fn each_makes_the_task_of_its_dataset() {
     for (name, columns, task, solution) in shapes() {
         let template = Template::named(name).unwrap();
-        let columns = row(columns);
+        let columns = row(&columns);
         let made: Value = serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
         assert_eq!(made, task, "{name}");
         assert_eq!(template.solution(&columns).unwrap(), solution, "{name}");
@@ -134,9 +134,12 @@ fn every_name_is_tested() {
 fn a_missing_column_is_named_with_the_place_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
     let missing = RowError::Missing { column: "answer".to_owned(), pointer: "/task/answer".to_owned() };
-    assert_eq!(template.task(&row(json!({ "question": "?" }))).unwrap_err(), missing);
-    assert_eq!(template.task(&row(json!({ "question": "?", "answer": null }))).unwrap_err(), missing);
-    let other = template.task(&row(json!({ "question": "?", "answer": "no marks" }))).unwrap_err();
+    assert_eq!(template.task(&row(&json!({ "question": "?" }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(&json!({ "question": "?", "answer": null }))).unwrap_err(), missing);
+    let tests = Template::named("mbpp-sanitized").unwrap();
+    let lacks = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
+    assert!(lacks(&json!({ "test_imports": [] })).contains("has no `test_list`"));
+    let other = template.task(&row(&json!({ "question": "?", "answer": "no marks" }))).unwrap_err();
     assert!(matches!(other, RowError::Failed { .. }), "{other}");
 }
 
@@ -144,10 +147,10 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
 fn null_within_a_text_is_missing_and_no_text_is_escaped() {
     let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
     let missing = RowError::Missing { column: "b".to_owned(), pointer: "/a.html".to_owned() };
-    assert_eq!(template.task(&row(json!({ "a": "<", "b": null }))).unwrap_err(), missing);
-    assert_eq!(template.task(&row(json!({ "a": "<" }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(&json!({ "a": "<", "b": null }))).unwrap_err(), missing);
+    assert_eq!(template.task(&row(&json!({ "a": "<" }))).unwrap_err(), missing);
     assert_eq!(
-        template.task(&row(json!({ "a": "<", "b": 1 }))).unwrap().body.get(),
+        template.task(&row(&json!({ "a": "<", "b": 1 }))).unwrap().body.get(),
         r#"{"a.html":"< & 1","type":"math"}"#
     );
 }
@@ -183,6 +186,6 @@ fn an_endless_template_ends() {
 fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
     let template =
         Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();
-    let task = template.task(&row(json!({ "n": 2 }))).unwrap();
+    let task = template.task(&row(&json!({ "n": 2 }))).unwrap();
     assert_eq!(task.body.get(), r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#);
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::failure;
+use super::{counted, failure};
 use crate::findings::{ALL, Code};
 use crate::{Finding, Report};
 
@@ -37,7 +37,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 writeln!(out, "/>")?;
                 continue;
             }
-            let message = escaped(&format!("{}: {} of the findings listed", code.title, findings.len()));
+            let message = escaped(&format!("{}: {}", code.title, counted(findings.len() as u64, "finding")));
             writeln!(out, ">\n      <failure message=\"{message}\" type=\"{}\">", code.name)?;
             for finding in findings {
                 writeln!(out, "{}", escaped(&format!("{}: {} [{}]", finding.place, finding.message, finding.key)))?;

@@ -1,5 +1,7 @@
 //! Comma or tab separated values with a header. Every value is text.
 
+use std::io::{BufRead, BufReader};
+
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::Value;
 
@@ -11,6 +13,11 @@ pub(super) fn rows(
     delimiter: u8,
     places: Places,
 ) -> Result<impl Iterator<Item = Read> + Send, String> {
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let start = file.fill_buf().map_err(|error| error.to_string())?;
+    let end = start.iter().position(|byte| *byte == b'\n').unwrap_or_default();
+    // A record that ends in two bytes leaves the second for the next one, which then seems to begin a line early.
+    let behind = u64::from(end > 0 && start[end - 1] == b'\r');
     let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(file);
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name))
@@ -22,18 +29,17 @@ pub(super) fn rows(
         if ended {
             return None;
         }
-        let line = reader.position().line();
+        let line = reader.position().line() + behind;
         match reader.read_record(&mut record) {
             Ok(false) => None,
             Ok(true) => {
-                let place = places.at(record.position().map_or(line, csv::Position::line));
+                let place = places.at(line);
                 let columns = names.iter().zip(&record);
                 let columns = columns.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
                 Some(Read::Row(DatasetRow::from_columns(place, columns)))
             }
             Err(error) => {
                 ended = error.is_io_error();
-                let line = error.position().map_or(line, csv::Position::line);
                 Some(Read::Unread { place: places.at(line), message: error.to_string() })
             }
         }

@@ -7,7 +7,7 @@ use assay_check::findings::{ALL, Code, code};
 use assay_check::reports::{FORMATS, Format};
 use assay_check::{Baseline, DatasetSummary, Finding, Mutants, Place, Report};
 use roxmltree::{Document, Node};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What a row may hold to break a report.
 const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: b";
@@ -133,56 +133,12 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
 }
 
 /// The part of the schema of SARIF 2.1.0 that a log of this shape meets, in words of our own.
-fn sarif() -> Value {
-    let text = json!({ "type": "object", "required": ["text"], "additionalProperties": false, "properties": { "text": { "type": "string", "minLength": 1 } } });
-    let level = json!({ "enum": ["none", "note", "warning", "error"] });
-    let location = json!({
-        "type": "object", "additionalProperties": false, "required": ["physicalLocation"],
-        "properties": { "physicalLocation": {
-            "type": "object", "additionalProperties": false, "required": ["artifactLocation"],
-            "properties": {
-                "artifactLocation": { "type": "object", "additionalProperties": false, "required": ["uri"],
-                    "properties": { "uri": { "type": "string", "format": "uri-reference" } } },
-                "region": { "type": "object", "additionalProperties": false,
-                    "properties": { "startLine": { "type": "integer", "minimum": 1 } } } } } },
-    });
-    json!({
-        "type": "object", "additionalProperties": false, "required": ["version", "runs"],
-        "properties": {
-            "$schema": { "type": "string", "format": "uri" },
-            "version": { "const": "2.1.0" },
-            "runs": { "type": "array", "minItems": 1, "items": {
-                "type": "object", "additionalProperties": false, "required": ["tool"],
-                "properties": {
-                    "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
-                    "invocations": { "type": "array", "items": { "type": "object", "additionalProperties": false,
-                        "required": ["executionSuccessful"],
-                        "properties": { "executionSuccessful": { "type": "boolean" },
-                            "toolExecutionNotifications": { "type": "array", "items": { "type": "object",
-                                "additionalProperties": false, "required": ["message"],
-                                "properties": { "message": text, "level": level } } } } } },
-                    "tool": { "type": "object", "additionalProperties": false, "required": ["driver"], "properties": {
-                        "driver": { "type": "object", "additionalProperties": false, "required": ["name"], "properties": {
-                            "name": { "type": "string" }, "version": { "type": "string" }, "semanticVersion": { "type": "string" },
-                            "rules": { "type": "array", "uniqueItems": true, "items": {
-                                "type": "object", "additionalProperties": false, "required": ["id"],
-                                "properties": { "id": { "type": "string" }, "shortDescription": text, "help": text,
-                                    "defaultConfiguration": { "type": "object", "additionalProperties": false,
-                                        "properties": { "level": level } } } } } } } } },
-                    "results": { "type": "array", "items": {
-                        "type": "object", "additionalProperties": false, "required": ["message"],
-                        "properties": { "ruleId": { "type": "string" }, "ruleIndex": { "type": "integer", "minimum": 0 },
-                            "level": level, "message": text, "locations": { "type": "array", "items": location },
-                            "partialFingerprints": { "type": "object", "additionalProperties": { "type": "string" } } } } },
-                },
-            } },
-        },
-    })
-}
+const SARIF: &str = include_str!("sarif.json");
 
 #[test]
 fn sarif_is_of_its_schema() {
-    let schema = jsonschema::options().should_validate_formats(true).build(&sarif()).unwrap();
+    let schema =
+        jsonschema::options().should_validate_formats(true).build(&serde_json::from_str(SARIF).unwrap()).unwrap();
     for report in [report(), clean()] {
         let log: Value = serde_json::from_str(&written(Format::Sarif, &report)).unwrap();
         let errors: Vec<String> =

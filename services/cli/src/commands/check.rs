@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
+use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
 use assay_node::{Config, Node};
 
 use super::{block_on, configuration, stop_signal, template};
@@ -37,14 +37,21 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
 
 /// The report; `None` when it was interrupted.
 async fn checked(config: Config, arguments: &Check, options: Arc<Options>) -> anyhow::Result<Option<Report>> {
-    let datasets: Vec<Dataset> = arguments.datasets.iter().map(|name| local(name)).collect();
+    // What is fetched is kept for as long as it is read.
+    let fetched = tempfile::tempdir()?;
+    let mut datasets = Vec::new();
+    for (at, name) in arguments.datasets.iter().enumerate() {
+        datasets.extend(found(name, &config.reward_models.hub, &fetched.path().join(at.to_string())).await?);
+    }
     let node = Node::start(config).await?;
     let mut progress = Progress::new(None, "rows");
     let report = {
         let checking = pin!(assay_check::check(node.engine(), &datasets, options, |rows| progress.advance(rows)));
         tokio::select! {
-            report = checking => Some(report?),
+            // First, so that signals are heard before a file is opened.
+            biased;
             () = stop_signal() => None,
+            report = checking => Some(report?),
         }
     };
     progress.finish();
@@ -52,8 +59,21 @@ async fn checked(config: Config, arguments: &Check, options: Arc<Options>) -> an
     Ok(report)
 }
 
-fn local(name: &str) -> Dataset {
-    Dataset { name: name.to_owned(), path: PathBuf::from(name), revision: None }
+/// The files of a dataset: one of this machine, or those of a dataset on the hub.
+async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Dataset>> {
+    let Some(on_hub) = DatasetName::parse(name) else {
+        return Ok(vec![Dataset { name: name.to_owned(), path: PathBuf::from(name), revision: None }]);
+    };
+    let on_hub = on_hub.map_err(anyhow::Error::msg)?;
+    anyhow::ensure!(!hub.is_empty(), "`{name}` is on a hub, and `reward_models.hub` names none");
+    let fetched = datasets::fetch(hub, folder, &on_hub).await.map_err(anyhow::Error::msg)?;
+    let FetchedDataset { revision, files } = fetched;
+    let dataset = |(file, path): (String, PathBuf)| Dataset {
+        name: format!("{}{}@{revision}/{file}", datasets::SCHEME, on_hub.name),
+        path,
+        revision: Some(revision.clone()),
+    };
+    Ok(files.into_iter().map(dataset).collect())
 }
 
 fn options(arguments: &Check) -> anyhow::Result<Options> {
@@ -61,15 +81,15 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
     if let Some(solution) = &arguments.solution {
         made = made.map(|template| template.with_solution(solution)).transpose()?;
     }
-    let said = |message: String| anyhow!(message);
-    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(said)?.unwrap_or_default();
+    let baseline =
+        arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(anyhow::Error::msg)?.unwrap_or_default();
     let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
     let benchmark =
         arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
     let (mut rollouts, mut rollout_column) = (None, None);
     if let Some(named) = &arguments.rollouts {
         if Path::new(named).is_file() {
-            rollouts = Some(Rollouts::read(Path::new(named)).map_err(said)?);
+            rollouts = Some(Rollouts::read(Path::new(named)).map_err(anyhow::Error::msg)?);
         } else {
             rollout_column = Some(named.clone());
         }
