@@ -11,6 +11,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::POSITION_BITS;
+use super::facets::{self, ANY_RUN, Wanted};
 use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
@@ -53,12 +54,13 @@ enum Lead<'f> {
     Batch,
     Item(&'f str),
     Step(i64),
-    Facet(String),
+    /// A facet and the run it stands under.
+    Facet(&'f (String, i64)),
     Run,
     All,
 }
 
-fn lead(filter: &GradeFilter) -> Lead<'_> {
+fn lead<'f>(filter: &'f GradeFilter, wanted: &'f Wanted) -> Lead<'f> {
     if filter.batch.is_some() {
         return Lead::Batch;
     }
@@ -68,27 +70,11 @@ fn lead(filter: &GradeFilter) -> Lead<'_> {
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
         return Lead::Step(step);
     }
-    if let Some(outcome) = &filter.outcome
-        && outcome != "graded"
-    {
-        return Lead::Facet(facet("outcome", outcome));
+    match wanted.all.first() {
+        Some(facet) => Lead::Facet(facet),
+        None if filter.run.is_some() => Lead::Run,
+        None => Lead::All,
     }
-    for (name, value) in [
-        ("appeal", &filter.appeal),
-        ("verdict", &filter.verdict),
-        ("channel", &filter.channel),
-        ("grader", &filter.grader),
-    ] {
-        if let Some(value) = value {
-            return Lead::Facet(facet(name, value));
-        }
-    }
-    if filter.run.is_some() { Lead::Run } else { Lead::All }
-}
-
-/// How a facet is written in its table.
-pub(super) fn facet(name: &str, value: &str) -> String {
-    format!("{name}={value}")
 }
 
 /// The list of `filter` below `before`. `run` is the number of the filter's run; `around` are the batches [`batches_around`] it.
@@ -102,7 +88,8 @@ pub(super) fn list(
     const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 \
           cross join kinds k on k.no = g.kind where ";
     let mut query = QueryBuilder::new(SELECT_GRADE);
-    let lead = lead(filter);
+    let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
+    let lead = lead(filter, &wanted);
     let mut order = "b.id";
     match &lead {
         Lead::Item(item) => {
@@ -112,12 +99,12 @@ pub(super) fn list(
             );
             query.push_bind(*item);
         }
-        Lead::Facet(facet) => {
+        Lead::Facet((facet, under)) => {
             order = "f.batch";
             query.push(" from facets f cross join batches b on b.id = f.batch");
             query.push(GRADES_OF_BATCH).push("f.facet = ");
             query.push_bind(facet.as_str());
-            query.push(" and f.run = ").push_bind(run.unwrap_or(0));
+            query.push(" and f.run = ").push_bind(*under);
         }
         Lead::Step(step) => {
             query.push(" from batches b").push(GRADES_OF_BATCH);
@@ -129,9 +116,12 @@ pub(super) fn list(
         }
     }
     if let Some(run) = run
-        && !matches!(lead, Lead::Facet(_))
+        && !matches!(lead, Lead::Facet((_, under)) if *under == run)
     {
         query.push(" and b.run = ").push_bind(run);
+    }
+    if matches!(lead, Lead::Facet(_) | Lead::Run | Lead::All) {
+        narrow_batches(&mut query, &wanted, run.unwrap_or(ANY_RUN), order);
     }
     if let Some(step) = filter.step
         && !matches!(lead, Lead::Step(_))
@@ -164,6 +154,27 @@ pub(super) fn list(
     filter_rows(&mut query, filter);
     query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
     query
+}
+
+/// Looks only into batches that hold all that is wanted; the first facet leads, and its batches hold it.
+fn narrow_batches(query: &mut QueryBuilder<Sqlite>, wanted: &Wanted, run: i64, batch: &str) {
+    if wanted.nothing {
+        query.push(" and false");
+    }
+    for (facet, under) in wanted.all.iter().skip(1) {
+        query.push(" and exists (select 1 from facets x where x.facet = ").push_bind(facet.clone());
+        query.push(" and x.run = ").push_bind(*under);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
+    if !wanted.any.is_empty() {
+        query.push(" and exists (select 1 from facets x where x.facet in (");
+        let mut facets = query.separated(", ");
+        for facet in &wanted.any {
+            facets.push_bind(facet.clone());
+        }
+        query.push(") and x.run = ").push_bind(run);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
 }
 
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
@@ -225,8 +236,23 @@ mod tests {
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
                 GradeFilter { run: text(), verdict: text(), ..all() },
             ),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { group: text(), ..all() }),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter { run: text(), group: text(), ..all() },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter { score_min: Some(0.2), score_max: Some(0.7), ..all() },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter { grader: text(), verdict: text(), ..all() },
+            ),
+            ("x USING PRIMARY KEY (facet=? AND run=? AND batch=?)", GradeFilter { score_min: Some(0.2), ..all() }),
             ("batches_by_run", GradeFilter { run: text(), ..all() }),
             ("batches_by_run", GradeFilter { run: text(), since_us: Some(1), ..all() }),
+            ("batches_by_run", GradeFilter { run: text(), score_max: Some(0.2), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), verdict: text(), ..all() }),
             ("b USING INDEX sqlite_autoindex_batches_1 (id", GradeFilter { batch: Some(1.into()), ..all() }),
