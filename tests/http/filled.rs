@@ -70,7 +70,7 @@ async fn a_filled_record_reads_as_one_that_was_graded() {
     for grade in graded.take(20) {
         let path = format!("/v1/grades/{}/replay", grade["grade"].as_str().unwrap());
         let request = http::Request::post(path).body(axum::body::Body::empty()).unwrap();
-        let replay = service.call(request).await.json();
+        let replay = service.send(request).await.json();
         assert_eq!(replay["flipped"], false, "{replay}");
     }
 }
