@@ -1,3 +1,6 @@
+-- Grades of a kind within a batch: an entry is the kind and the key, so those of one batch lie side by side.
+create index grades_by_kind on grades (kind);
+
 -- Two more facets, so that lists by group and by score visit only batches that hold some: `group=NAME`, under 0 alone, and `score=CLASS`
 -- where the class is `0`, `1`, a tenth between (`.0` to `.9`), or `between` for all of those. Filled here for what is there: a few
 -- seconds for each million grades, once.

@@ -2,8 +2,9 @@
 //! waiting entries.
 //!
 //! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side by side under its number. The order
-//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. The one exception is a list by item, whose
-//! few rows are found by their own index and sorted.
+//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. There are two exceptions: what a verdict,
+//! grader, channel, outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch; and a list by item,
+//! whose few rows are found by their own index, is sorted whole.
 
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
@@ -77,16 +78,52 @@ fn lead<'f>(filter: &'f GradeFilter, wanted: &'f Wanted) -> Lead<'f> {
     }
 }
 
-/// The list of `filter` below `before`. `run` is the number of the filter's run; `around` are the batches [`batches_around`] it.
-pub(super) fn list(
+/// What was looked up for a list.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Number of the filter's run; `None` without one.
+    pub(super) run: Option<i64>,
+    /// Numbers of the kinds that the filter keeps; `None` where it keeps all.
+    pub(super) kinds: Option<Vec<i64>>,
+    /// The batches [`batches_around`] the place in the list.
+    pub(super) around: Vec<(i64, BatchId)>,
+}
+
+/// Numbers of the kinds the filter keeps; `None` where it keeps all.
+pub(super) async fn kinds(
+    connection: &mut SqliteConnection,
     filter: &GradeFilter,
-    run: Option<i64>,
-    before: Option<GradeId>,
-    around: &[(i64, BatchId)],
-    limit: u32,
-) -> QueryBuilder<Sqlite> {
-    const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 \
-          cross join kinds k on k.no = g.kind where ";
+) -> Result<Option<Vec<i64>>, DatabaseError> {
+    let facts = [
+        ("grader", &filter.grader),
+        ("channel", &filter.channel),
+        ("outcome", &filter.outcome),
+        ("verdict", &filter.verdict),
+        ("appeal", &filter.appeal),
+    ];
+    if facts.iter().all(|(_, value)| value.is_none()) {
+        return Ok(None);
+    }
+    let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
+    for (column, value) in facts {
+        if let Some(value) = value {
+            query.push(format_args!(" and {column} = ")).push_bind(value.as_str());
+        }
+    }
+    query.push(" order by no");
+    Ok(Some(query.build_query_scalar().fetch_all(connection).await?))
+}
+
+/// The list of `filter` below `before`.
+pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>, limit: u32) -> QueryBuilder<Sqlite> {
+    let Found { run, kinds, around } = found;
+    let run = *run;
+    // Within a batch the grades of rare kinds are found by their index, which costs sorting the few of each batch.
+    let grades_of_batch = format!(
+        " cross join grades g {} on g.key between b.no << 24 and (b.no << 24) + 16777215 \
+          cross join kinds k on k.no = g.kind where ",
+        if kinds.is_some() { "indexed by grades_by_kind" } else { "" }
+    );
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
     let lead = lead(filter, &wanted);
@@ -102,16 +139,16 @@ pub(super) fn list(
         Lead::Facet((facet, under)) => {
             order = "f.batch";
             query.push(" from facets f cross join batches b on b.id = f.batch");
-            query.push(GRADES_OF_BATCH).push("f.facet = ");
+            query.push(&grades_of_batch).push("f.facet = ");
             query.push_bind(facet.as_str());
             query.push(" and f.run = ").push_bind(*under);
         }
         Lead::Step(step) => {
-            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push(" from batches b").push(&grades_of_batch);
             query.push("b.step = ").push_bind(*step);
         }
         Lead::Batch | Lead::Run | Lead::All => {
-            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push(" from batches b").push(&grades_of_batch);
             query.push("true");
         }
     }
@@ -151,6 +188,14 @@ pub(super) fn list(
             query.push(")");
         }
     }
+    if let Some(kinds) = kinds {
+        query.push(" and g.kind in (");
+        let mut numbers = query.separated(", ");
+        for kind in kinds {
+            numbers.push_bind(*kind);
+        }
+        query.push(")");
+    }
     filter_rows(&mut query, filter);
     query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
     query
@@ -178,15 +223,7 @@ fn narrow_batches(query: &mut QueryBuilder<Sqlite>, wanted: &Wanted, run: i64, b
 }
 
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
-    for (column, value) in [
-        ("k.grader", &filter.grader),
-        ("k.channel", &filter.channel),
-        ("k.outcome", &filter.outcome),
-        ("k.verdict", &filter.verdict),
-        ("k.appeal", &filter.appeal),
-        ("g.item", &filter.item),
-        ("g.in_group", &filter.group),
-    ] {
+    for (column, value) in [("g.item", &filter.item), ("g.in_group", &filter.group)] {
         if let Some(value) = value {
             query.push(format_args!(" and {column} = "));
             query.push_bind(value.as_str());
@@ -211,9 +248,9 @@ mod tests {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         crate::sqlite::MIGRATIONS.run(&mut connection).await.unwrap();
         let before = Some(GradeId::from(1 << 90));
-        let around = [(1, BatchId::from(1))];
-        let run = filter.run.is_some().then_some(1);
-        let sql = list(filter, run, before, &around, 100).into_string();
+        let kinds = kinds(&mut connection, filter).await.unwrap().map(|_| vec![1, 2]);
+        let found = Found { run: filter.run.is_some().then_some(1), kinds, around: vec![(1, BatchId::from(1))] };
+        let sql = list(filter, &found, before, 100).into_string();
         let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
             .fetch_all(&mut connection)
             .await
@@ -263,8 +300,20 @@ mod tests {
     async fn no_list_sorts_or_scans_grades() {
         for (index, filter) in filters() {
             let plan = plan(&filter).await;
+            // What a filter by kind keeps is found by its index, and sorted within a batch.
+            let by_kind = plan.contains("grades_by_kind (kind=? AND rowid>? AND rowid<?)");
+            let plan = plan.replace("USE TEMP B-TREE FOR LAST TERM OF ORDER BY", "");
             assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
             assert!(!plan.contains("SCAN g"), "{filter:?}\n{plan}");
+            assert_eq!(
+                by_kind,
+                filter.grader.is_some()
+                    || filter.channel.is_some()
+                    || filter.verdict.is_some()
+                    || filter.outcome.is_some()
+                    || filter.appeal.is_some(),
+                "{filter:?}\n{plan}"
+            );
             assert!(plan.contains(index), "{filter:?}\n{plan}");
         }
     }
