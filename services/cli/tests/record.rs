@@ -27,12 +27,13 @@ fn cases(graders: &[&str]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let read = |grader: &&str| std::fs::read_to_string(folder.join(format!("{grader}.jsonl"))).unwrap();
     let files: Vec<String> = graders.iter().map(read).collect();
+    // A few cases hold numbers beyond any float, which is what they are about.
     let item = |line: &str| {
-        let mut item: Value = serde_json::from_str(line).unwrap();
+        let mut item: Value = serde_json::from_str(line).ok()?;
         item.as_object_mut().unwrap().retain(|key, _| ["task", "prompt", "completion", "meta"].contains(&key.as_str()));
-        item.to_string()
+        Some(item.to_string())
     };
-    files.iter().flat_map(|file| file.lines()).map(item).collect()
+    files.iter().flat_map(|file| file.lines()).filter_map(item).collect()
 }
 
 /// A folder with a record of these items under the run `r`.
@@ -70,11 +71,11 @@ fn a_changed_option_shows_what_it_changes() {
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[1][2..], ["wrong_answer", "0", "math@1", "correct", "1", "flipped"], "{table}");
     assert!(table.contains("math@1 then, math@1 now: 4 items, 1 flipped"), "{table}");
-    assert!(rows.contains(&vec!["wrong_answer", "1", "\u{b7}", "1"]), "{table}");
+    assert!(rows.contains(&vec!["wrong_answer", "1", "2"]), "{table}");
 
     let unchanged = assay(folder.path(), &["replay", "--run", "r", "--verdict", "wrong_answer"]);
     assert_eq!(unchanged.status.code(), Some(0));
-    assert!(text(&unchanged.stdout).starts_with("math@1 then, math@1 now: 2 items, 0 flipped"));
+    assert!(text(&unchanged.stdout).starts_with("math@1 then, math@1 now: 3 items, 0 flipped"));
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_replay_that_cannot_be_what_was_meant_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(message), "{arguments:?}: {stderr}");
     };
-    refused(&["replay"], "--run");
+    refused(&["replay"], "<ID>");
     refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"], "cannot be used with");
     refused(&["replay", "--run", "absent"], "no grade of the run `absent`");
     refused(&["replay", "--run", "r", "--expect", "tools@99"], "`tools@99` was expected");
