@@ -103,10 +103,6 @@ impl Reader for Memory {
         nothing()
     }
 
-    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
-        nothing()
-    }
-
     fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
         nothing()
     }

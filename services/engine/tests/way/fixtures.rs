@@ -264,10 +264,6 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(found.collect())))
     }
 
-    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
     fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
         Box::pin(std::future::ready(Ok(Steps::new())))
     }
