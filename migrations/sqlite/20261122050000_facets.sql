@@ -1,6 +1,9 @@
 -- Grades of a kind within a batch: an entry is the kind and the key, so those of one batch lie side by side.
 create index grades_by_kind on grades (kind);
 
+-- Lists by time, or by step without a run, walk over all batches in the order of their ids; here without reading the rows.
+create index batches_walked on batches (id, first_us, last_us, step);
+
 -- Two more facets, so that lists by group and by score visit only batches that hold some: `group=NAME`, under 0 alone, and `score=CLASS`
 -- where the class is `0`, `1`, a tenth between (`.0` to `.9`), or `between` for all of those. Filled here for what is there: a few
 -- seconds for each million grades, once.
