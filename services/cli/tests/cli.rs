@@ -37,8 +37,8 @@ fn help_is_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
     for command in [
-        "", "serve", "grade", "check", "graders", "grades", "runs", "channels", "policies", "models", "replay",
-        "doctor",
+        "", "serve", "grade", "check", "graders", "grades", "runs", "tail", "export", "channels", "policies", "models",
+        "replay", "doctor",
     ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         help.push_str(&format!(

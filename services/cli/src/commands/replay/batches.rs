@@ -54,12 +54,12 @@ impl Replayer<'_> {
             Source::Node(node) => {
                 let ids: Vec<GradeId> = ids.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
                 let replayed = node.engine().replay_all(&ids, self.options).await?;
-                Ok(replayed.into_iter().map(body).collect())
+                Ok(replayed.iter().map(body).collect())
             }
         }
     }
 }
 
-fn body(replayed: Result<assay_engine::Replay, ReplayError>) -> Replayed {
+fn body(replayed: &Result<assay_engine::Replay, ReplayError>) -> Replayed {
     replayed.as_ref().map(replay_body).map_err(ToString::to_string)
 }
