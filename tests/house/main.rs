@@ -8,6 +8,7 @@ mod arrows;
 mod cases;
 mod documents;
 mod noise;
+mod operators;
 mod pages;
 mod problems;
 mod trainer;
