@@ -10,7 +10,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres browser test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
+.PHONY: help serve build cuda images postgres browser test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -75,6 +75,15 @@ vectors: ## compare losses and advantages with what trainers' own code gives; AR
 
 load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
+
+DATABASE ?= /tmp/record.db
+GRADES ?= 10000000
+
+record: images ## fill a database with many grades, to look at and to measure
+	$(CARGO) run --locked --package assay-tests --bin assay-fill -- --database "sqlite://$(DATABASE)" --grades $(GRADES)
+
+reads: build ## time every list, run and page on that database
+	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
 crash: ## kill -9 a loaded server ten times and compare what clients were told with what is stored
 	$(CARGO) test --locked --package assay --test crash -- --nocapture

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod bodies;
+mod filled;
 mod fixtures;
 mod grading;
 mod limits;
@@ -12,4 +13,5 @@ mod pages;
 mod programs;
 mod repeating;
 mod reward_models;
+mod runs;
 mod stored;

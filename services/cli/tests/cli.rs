@@ -36,9 +36,10 @@ const ITEMS: &str = concat!(
 fn help_is_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let mut help = String::new();
-    for command in
-        ["", "serve", "grade", "graders", "grades", "runs", "channels", "policies", "models", "replay", "doctor"]
-    {
+    for command in [
+        "", "serve", "grade", "graders", "grades", "runs", "tail", "export", "channels", "policies", "models",
+        "replay", "doctor",
+    ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         help.push_str(&format!(
             "$ assay {}\n{}\n",

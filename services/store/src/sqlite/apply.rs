@@ -3,7 +3,7 @@
 //! Which grades are new is known before anything is written: a batch that is not in the database has only new ones, and batches that are
 //! (sent again after a crash, or in several entries) are looked up. Sums are made of the new ones alone, so replaying changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use assay_core::BatchId;
@@ -19,7 +19,7 @@ use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
-use super::{channels, charts, events, prompts, rollups};
+use super::{channels, charts, events, facets, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
 use crate::totals::RunTotals;
@@ -45,11 +45,8 @@ const INSERT_BATCHES: Insert = Insert {
                last_us = max(last_us, excluded.last_us)",
 };
 
-const INSERT_FACETS: Insert = Insert { into: "insert or ignore into facets (facet, run, batch)", columns: 3, then: "" };
-
-/// How a run is written where none was sent, and in `facets` where any is meant.
-const NO_RUN: i64 = 0;
-const ANY_RUN: i64 = 0;
+/// How a run is written where none was sent.
+pub(super) const NO_RUN: i64 = 0;
 
 /// A batch as this transaction knows it.
 pub(super) struct Batch<'e> {
@@ -130,7 +127,9 @@ pub(super) async fn apply(
         .await?;
     let sums: Vec<Sum<'_>> =
         sums.iter().filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums))).collect();
-    insert_facets(connection, &sums).await?;
+    let with_runs =
+        fresh.iter().map(|(_, _, grade)| (batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run), *grade));
+    facets::insert(connection, &sums, with_runs).await?;
     rollups::upsert(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us).await?;
@@ -238,36 +237,6 @@ async fn insert_batches(
                 .add(batch.entry.received_us)
                 .add(first_us)
                 .add(last_us);
-        })
-        .await?;
-    Ok(())
-}
-
-async fn insert_facets(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
-    let mut facets: BTreeSet<(&str, &str, i64, BatchId)> = BTreeSet::new();
-    for (batch, kind, _) in sums {
-        let mut add = |name, value| {
-            facets.insert((name, value, ANY_RUN, batch.entry.batch));
-            if batch.run != NO_RUN {
-                facets.insert((name, value, batch.run, batch.entry.batch));
-            }
-        };
-        add("channel", kind.channel);
-        add("grader", kind.grader);
-        if kind.outcome != "graded" {
-            add("outcome", kind.outcome);
-        }
-        if let Some(verdict) = kind.verdict {
-            add("verdict", verdict);
-        }
-        if let Some(appeal) = kind.appeal {
-            add("appeal", appeal);
-        }
-    }
-    let facets: Vec<_> = facets.into_iter().collect();
-    INSERT_FACETS
-        .run(connection, &facets, |values, (name, value, run, batch)| {
-            values.add(query::facet(name, value)).add(*run).add(id_bytes(*batch));
         })
         .await?;
     Ok(())

@@ -19,6 +19,7 @@ mod channels;
 mod charts;
 mod contents;
 mod events;
+mod facets;
 mod insert;
 mod kinds;
 mod pairs;

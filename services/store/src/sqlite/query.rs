@@ -2,8 +2,9 @@
 //! waiting entries.
 //!
 //! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side by side under its number. The order
-//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. The one exception is a list by item, whose
-//! few rows are found by their own index and sorted.
+//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. There are two exceptions: what a verdict,
+//! grader, channel, outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch; and a list by item,
+//! whose few rows are found by their own index, is sorted whole.
 
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
@@ -11,6 +12,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use sqlx::{QueryBuilder, Row};
 
 use super::POSITION_BITS;
+use super::facets::{self, ANY_RUN, Wanted};
 use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
@@ -53,12 +55,13 @@ enum Lead<'f> {
     Batch,
     Item(&'f str),
     Step(i64),
-    Facet(String),
+    /// A facet and the run it stands under.
+    Facet(&'f (String, i64)),
     Run,
     All,
 }
 
-fn lead(filter: &GradeFilter) -> Lead<'_> {
+fn lead<'f>(filter: &'f GradeFilter, wanted: &'f Wanted) -> Lead<'f> {
     if filter.batch.is_some() {
         return Lead::Batch;
     }
@@ -68,41 +71,62 @@ fn lead(filter: &GradeFilter) -> Lead<'_> {
     if let (Some(_), Some(step)) = (&filter.run, filter.step) {
         return Lead::Step(step);
     }
-    if let Some(outcome) = &filter.outcome
-        && outcome != "graded"
-    {
-        return Lead::Facet(facet("outcome", outcome));
+    match wanted.all.first() {
+        Some(facet) => Lead::Facet(facet),
+        None if filter.run.is_some() => Lead::Run,
+        None => Lead::All,
     }
-    for (name, value) in [
-        ("appeal", &filter.appeal),
-        ("verdict", &filter.verdict),
-        ("channel", &filter.channel),
+}
+
+/// What was looked up for a list.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Number of the filter's run; `None` without one.
+    pub(super) run: Option<i64>,
+    /// Numbers of the kinds that the filter keeps; `None` where it keeps all.
+    pub(super) kinds: Option<Vec<i64>>,
+    /// The batches [`batches_around`] the place in the list.
+    pub(super) around: Vec<(i64, BatchId)>,
+}
+
+/// Numbers of the kinds the filter keeps; `None` where it keeps all.
+pub(super) async fn kinds(
+    connection: &mut SqliteConnection,
+    filter: &GradeFilter,
+) -> Result<Option<Vec<i64>>, DatabaseError> {
+    let facts = [
         ("grader", &filter.grader),
-    ] {
+        ("channel", &filter.channel),
+        ("outcome", &filter.outcome),
+        ("verdict", &filter.verdict),
+        ("appeal", &filter.appeal),
+    ];
+    if facts.iter().all(|(_, value)| value.is_none()) {
+        return Ok(None);
+    }
+    let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
+    for (column, value) in facts {
         if let Some(value) = value {
-            return Lead::Facet(facet(name, value));
+            query.push(format_args!(" and {column} = ")).push_bind(value.as_str());
         }
     }
-    if filter.run.is_some() { Lead::Run } else { Lead::All }
+    query.push(" order by no");
+    Ok(Some(query.build_query_scalar().fetch_all(connection).await?))
 }
 
-/// How a facet is written in its table.
-pub(super) fn facet(name: &str, value: &str) -> String {
-    format!("{name}={value}")
-}
-
-/// The list of `filter` below `before`. `run` is the number of the filter's run; `around` are the batches [`batches_around`] it.
-pub(super) fn list(
-    filter: &GradeFilter,
-    run: Option<i64>,
-    before: Option<GradeId>,
-    around: &[(i64, BatchId)],
-    limit: u32,
-) -> QueryBuilder<Sqlite> {
-    const GRADES_OF_BATCH: &str = " cross join grades g on g.key between b.no << 24 and (b.no << 24) + 16777215 \
-          cross join kinds k on k.no = g.kind where ";
+/// The list of `filter` below `before`.
+pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>, limit: u32) -> QueryBuilder<Sqlite> {
+    let Found { run, kinds, around } = found;
+    let run = *run;
+    // Within a batch the grades of rare kinds are found by their index, which costs sorting the few of each batch.
+    let grades_of_batch = format!(
+        " cross join grades g {} on g.key between b.no << 24 and (b.no << 24) + 16777215 \
+          cross join kinds k on k.no = g.kind where ",
+        if kinds.is_some() { "indexed by grades_by_kind" } else { "" }
+    );
     let mut query = QueryBuilder::new(SELECT_GRADE);
-    let lead = lead(filter);
+    let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
+    let lead = lead(filter, &wanted);
     let mut order = "b.id";
     match &lead {
         Lead::Item(item) => {
@@ -112,26 +136,34 @@ pub(super) fn list(
             );
             query.push_bind(*item);
         }
-        Lead::Facet(facet) => {
+        Lead::Facet((facet, under)) => {
             order = "f.batch";
             query.push(" from facets f cross join batches b on b.id = f.batch");
-            query.push(GRADES_OF_BATCH).push("f.facet = ");
+            query.push(&grades_of_batch).push("f.facet = ");
             query.push_bind(facet.as_str());
-            query.push(" and f.run = ").push_bind(run.unwrap_or(0));
+            query.push(" and f.run = ").push_bind(*under);
         }
         Lead::Step(step) => {
-            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push(" from batches b").push(&grades_of_batch);
             query.push("b.step = ").push_bind(*step);
         }
+        Lead::All if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() => {
+            // Most batches are passed over: their index says so without the rows.
+            query.push(" from batches b indexed by batches_walked").push(&grades_of_batch);
+            query.push("true");
+        }
         Lead::Batch | Lead::Run | Lead::All => {
-            query.push(" from batches b").push(GRADES_OF_BATCH);
+            query.push(" from batches b").push(&grades_of_batch);
             query.push("true");
         }
     }
     if let Some(run) = run
-        && !matches!(lead, Lead::Facet(_))
+        && !matches!(lead, Lead::Facet((_, under)) if *under == run)
     {
         query.push(" and b.run = ").push_bind(run);
+    }
+    if matches!(lead, Lead::Facet(_) | Lead::Run | Lead::All) {
+        narrow_batches(&mut query, &wanted, run.unwrap_or(ANY_RUN), order);
     }
     if let Some(step) = filter.step
         && !matches!(lead, Lead::Step(_))
@@ -161,21 +193,43 @@ pub(super) fn list(
             query.push(")");
         }
     }
+    if let Some(kinds) = kinds {
+        query.push(" and g.kind in (");
+        let mut numbers = query.separated(", ");
+        for kind in kinds {
+            numbers.push_bind(*kind);
+        }
+        query.push(")");
+    }
     filter_rows(&mut query, filter);
     query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
     query
 }
 
+/// Looks only into batches that hold all that is wanted; the first facet leads, and its batches hold it. Compared with 1, because SQLite
+/// makes a plain `exists` a join, which it puts behind the grades.
+fn narrow_batches(query: &mut QueryBuilder<Sqlite>, wanted: &Wanted, run: i64, batch: &str) {
+    if wanted.nothing {
+        query.push(" and false");
+    }
+    for (facet, under) in wanted.all.iter().skip(1) {
+        query.push(" and 1 = exists (select 1 from facets x where x.facet = ").push_bind(facet.clone());
+        query.push(" and x.run = ").push_bind(*under);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
+    if !wanted.any.is_empty() {
+        query.push(" and 1 = exists (select 1 from facets x where x.facet in (");
+        let mut facets = query.separated(", ");
+        for facet in &wanted.any {
+            facets.push_bind(facet.clone());
+        }
+        query.push(") and x.run = ").push_bind(run);
+        query.push(format_args!(" and x.batch = {batch})"));
+    }
+}
+
 fn filter_rows(query: &mut QueryBuilder<Sqlite>, filter: &GradeFilter) {
-    for (column, value) in [
-        ("k.grader", &filter.grader),
-        ("k.channel", &filter.channel),
-        ("k.outcome", &filter.outcome),
-        ("k.verdict", &filter.verdict),
-        ("k.appeal", &filter.appeal),
-        ("g.item", &filter.item),
-        ("g.in_group", &filter.group),
-    ] {
+    for (column, value) in [("g.item", &filter.item), ("g.in_group", &filter.group)] {
         if let Some(value) = value {
             query.push(format_args!(" and {column} = "));
             query.push_bind(value.as_str());
@@ -200,9 +254,9 @@ mod tests {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         crate::sqlite::MIGRATIONS.run(&mut connection).await.unwrap();
         let before = Some(GradeId::from(1 << 90));
-        let around = [(1, BatchId::from(1))];
-        let run = filter.run.is_some().then_some(1);
-        let sql = list(filter, run, before, &around, 100).into_string();
+        let kinds = kinds(&mut connection, filter).await.unwrap().map(|_| vec![1, 2]);
+        let found = Found { run: filter.run.is_some().then_some(1), kinds, around: vec![(1, BatchId::from(1))] };
+        let sql = list(filter, &found, before, 100).into_string();
         let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
             .fetch_all(&mut connection)
             .await
@@ -225,8 +279,25 @@ mod tests {
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
                 GradeFilter { run: text(), verdict: text(), ..all() },
             ),
+            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { group: text(), ..all() }),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter { run: text(), group: text(), ..all() },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter { score_min: Some(0.2), score_max: Some(0.7), ..all() },
+            ),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter { grader: text(), verdict: text(), ..all() },
+            ),
+            ("x USING PRIMARY KEY (facet=? AND run=? AND batch=?)", GradeFilter { score_min: Some(0.2), ..all() }),
             ("batches_by_run", GradeFilter { run: text(), ..all() }),
             ("batches_by_run", GradeFilter { run: text(), since_us: Some(1), ..all() }),
+            ("batches_by_run", GradeFilter { run: text(), score_max: Some(0.2), ..all() }),
+            ("b USING INDEX batches_walked (id<?)", GradeFilter { step: Some(1), ..all() }),
+            ("b USING INDEX batches_walked (id<?)", GradeFilter { until_us: Some(1), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), ..all() }),
             ("batches_by_step", GradeFilter { run: text(), step: Some(1), verdict: text(), ..all() }),
             ("b USING INDEX sqlite_autoindex_batches_1 (id", GradeFilter { batch: Some(1.into()), ..all() }),
@@ -237,8 +308,21 @@ mod tests {
     async fn no_list_sorts_or_scans_grades() {
         for (index, filter) in filters() {
             let plan = plan(&filter).await;
+            // What a filter by kind keeps is found by its index, and sorted within a batch.
+            let by_kind = plan.contains("grades_by_kind (kind=? AND rowid>? AND rowid<?)");
+            let plan = plan.replace("USE TEMP B-TREE FOR LAST TERM OF ORDER BY", "");
+            let plan = plan.replace("USE TEMP B-TREE FOR RIGHT PART OF ORDER BY", "");
             assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
             assert!(!plan.contains("SCAN g"), "{filter:?}\n{plan}");
+            assert_eq!(
+                by_kind,
+                filter.grader.is_some()
+                    || filter.channel.is_some()
+                    || filter.verdict.is_some()
+                    || filter.outcome.is_some()
+                    || filter.appeal.is_some(),
+                "{filter:?}\n{plan}"
+            );
             assert!(plan.contains(index), "{filter:?}\n{plan}");
         }
     }

@@ -13,6 +13,7 @@ use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
+use super::query::Found;
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
 use super::{POSITION_BITS, channels, charts, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
@@ -73,11 +74,15 @@ impl Open {
             }
             None => None,
         };
+        let kinds = query::kinds(&mut self.transaction, filter).await?;
+        if kinds.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
         let around = match before {
             Some(before) => query::batches_around(&mut self.transaction, before.into()).await?,
             None => Vec::new(),
         };
-        query::list(filter, run, before, &around, limit)
+        query::list(filter, &Found { run, kinds, around }, before, limit)
             .build()
             .fetch_all(&mut *self.transaction)
             .await?

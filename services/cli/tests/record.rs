@@ -1,0 +1,240 @@
+//! The record from the command line: runs replayed and sampled, grades exported and followed.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Items of the golden cases of these graders.
+fn cases(graders: &[&str]) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let read = |grader: &&str| std::fs::read_to_string(folder.join(format!("{grader}.jsonl"))).unwrap();
+    let files: Vec<String> = graders.iter().map(read).collect();
+    // A few cases hold numbers beyond any float, which is what they are about.
+    let item = |line: &str| {
+        let mut item: Value = serde_json::from_str(line).ok()?;
+        item.as_object_mut().unwrap().retain(|key, _| ["task", "prompt", "completion", "meta"].contains(&key.as_str()));
+        Some(item.to_string())
+    };
+    files.iter().flat_map(|file| file.lines()).filter_map(item).collect()
+}
+
+/// A folder with a record of these items under the run `r`.
+fn recorded(items: &[String]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+    let grade =
+        ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db", "--run", "r", "--step", "4"];
+    let output = assay(folder.path(), &grade);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    folder
+}
+
+#[test]
+fn a_run_of_every_grader_replays_without_a_flip() {
+    let items = cases(&["math", "code", "sql", "tools", "structured"]);
+    let folder = recorded(&items);
+    let output = assay(folder.path(), &["replay", "--run", "r", "--expect", "math@1", "--json"]);
+    let told = lines(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told:?} {}", text(&output.stderr));
+    assert_eq!(told.len(), 1, "nothing but the summary");
+    assert_eq!((&told[0]["flipped"], told[0]["items"].as_u64().unwrap() > 1_500), (&0.into(), true), "{told:?}");
+    assert!(told[0]["graders"].as_array().unwrap().len() >= 5, "{told:?}");
+    assert_eq!(told[0]["missing"], serde_json::json!({}));
+}
+
+#[test]
+fn a_changed_option_shows_what_it_changes() {
+    let item =
+        |completion: &str| format!(r#"{{"completion":"{completion}","task":{{"type":"math","answer":"3.14"}}}}"#);
+    let folder = recorded(&[item(r"\\boxed{3.14}"), item(r"\\boxed{3.1401}"), item(r"\\boxed{4}"), item("nothing")]);
+    let output = assay(folder.path(), &["replay", "--run", "r", "--option", r#"tolerance={"absolute":0.01}"#]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{table} {}", text(&output.stderr));
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1][2..], ["wrong_answer", "0", "math@1", "correct", "1", "flipped"], "{table}");
+    assert!(table.contains("math@1 then, math@1 now: 4 items, 1 flipped"), "{table}");
+    assert!(rows.contains(&vec!["wrong_answer", "1", "2"]), "{table}");
+
+    let unchanged = assay(folder.path(), &["replay", "--run", "r", "--verdict", "wrong_answer"]);
+    assert_eq!(unchanged.status.code(), Some(0));
+    assert!(text(&unchanged.stdout).starts_with("math@1 then, math@1 now: 3 items, 0 flipped"));
+}
+
+#[test]
+fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
+    let items: Vec<String> = cases(&["tools"]);
+    let folder = recorded(&items);
+    let draw = |seed: &str| {
+        let sample = ["replay", "--run", "r", "--sample", "7", "--seed", seed, "--json"];
+        let output = assay(folder.path(), &sample);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        lines(&output.stdout).pop().unwrap()
+    };
+    let one = draw("1");
+    assert_eq!(one["items"], 7);
+    assert_eq!(one, draw("1"));
+}
+
+#[test]
+fn a_replay_that_cannot_be_what_was_meant_is_refused() {
+    let folder = recorded(&cases(&["tools"])[..3]);
+    let refused = |arguments: &[&str], message: &str| {
+        let output = assay(folder.path(), arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+    };
+    refused(&["replay"], "<ID>");
+    refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"], "cannot be used with");
+    refused(&["replay", "--run", "absent"], "no grade of the run `absent`");
+    refused(&["replay", "--run", "r", "--expect", "tools@99"], "`tools@99` was expected");
+    refused(&["replay", "--run", "r", "--expect", "riddle@1"], "there is no grader `riddle`");
+    refused(&["replay", "--run", "r", "--option", "tolerence=1"], "unknown field `tolerence`");
+    refused(&["replay", "--run", "r", "--option", "tolerance"], "a field and its value");
+    refused(&["runs", "absent"], "no run has the name `absent`");
+    refused(&["export", "grades.txt"], "does not say its format");
+    refused(&["export", "absent/grades.csv"], "cannot write `absent/grades.csv.part`");
+}
+
+#[test]
+fn a_run_is_detailed_by_grader_and_step() {
+    let mut items = cases(&["structured"])[..20].to_vec();
+    items.push(r#"{"completion":"1","task":{"type":"math","answer":"\\frac{"}}"#.to_owned());
+    let folder = recorded(&items);
+    let output = assay(folder.path(), &["runs", "r", "--json"]);
+    let detail: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&detail["run"], &detail["grades"]), (&"r".into(), &21.into()));
+    let graders: Vec<&str> =
+        detail["graders"].as_array().unwrap().iter().map(|grader| grader["grader"].as_str().unwrap()).collect();
+    assert_eq!(graders, ["math@1", "structured@1"]);
+    assert_eq!((&detail["steps"][0]["step"], &detail["steps"][1]["grades"]), (&4.into(), &20.into()));
+    assert_eq!(detail["causes"], serde_json::json!([{ "code": "gold_unparsable", "grades": 1 }]));
+    let table = text(&assay(folder.path(), &["runs", "r"]).stdout);
+    for head in ["GRADER", "VERDICT", "NO SCORE BECAUSE OF", "STEP"] {
+        assert!(table.lines().any(|line| line.starts_with(head) || line.contains(head)), "{table}");
+    }
+}
+
+#[test]
+fn an_export_holds_every_grade_once() {
+    // More than a page.
+    let items: Vec<String> = (0..1_300)
+        .map(|n| format!(r#"{{"id":"i{n}","completion":"\\boxed{{{n}}}","task":{{"type":"math","answer":"7"}}}}"#))
+        .collect();
+    let folder = recorded(&items);
+    for file in ["all.jsonl", "all.csv", "all.parquet"] {
+        let output = assay(folder.path(), &["export", file, "--run", "r"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let rows = lines(&std::fs::read(folder.path().join("all.jsonl")).unwrap());
+    let ids: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!((rows.len(), ids.len()), (1_300, 1_300));
+    let listed = lines(&assay(folder.path(), &["grades", "--json", "--limit", "1000"]).stdout);
+    assert_eq!(rows[..1_000], listed[..], "the same rows in the same order");
+
+    let table = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1_301);
+    let columns = std::fs::File::open(folder.path().join("all.parquet")).unwrap();
+    let reader = parquet::file::serialized_reader::SerializedFileReader::new(columns).unwrap();
+    let exported: Vec<String> = parquet::file::reader::FileReader::get_row_iter(&reader, None)
+        .unwrap()
+        .map(|row| parquet::record::RowAccessor::get_string(&row.unwrap(), 0).unwrap().clone())
+        .collect();
+    let grades: Vec<&str> = rows.iter().map(|row| row["grade"].as_str().unwrap()).collect();
+    assert_eq!(exported, grades);
+
+    let output = assay(folder.path(), &["export", "-", "--format", "jsonl", "--verdict", "correct"]);
+    assert_eq!(lines(&output.stdout).len(), 1);
+    let limited = assay(folder.path(), &["export", "-", "--format", "csv", "--limit", "1100"]);
+    assert_eq!(text(&limited.stdout).lines().count(), 1_101);
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A process that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(folder: &Path) -> (Running, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])
+        .env("ASSAY_LOG_FORMAT", "json")
+        .current_dir(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = lines
+        .by_ref()
+        .map(Result::unwrap)
+        .find_map(|line| {
+            let line: Value = serde_json::from_str(&line).ok()?;
+            line["fields"]["address"].as_str().map(str::to_owned)
+        })
+        .unwrap();
+    // The pipe is drained to its end, so that the server never waits for a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    (Running(child), format!("http://{address}"))
+}
+
+#[test]
+fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, base) = serve(folder.path());
+    let post = |name: &str, run: &str| {
+        let item = format!(r#"{{"id":"{name}","completion":"1","task":{{"type":"math","answer":"1"}}}}"#);
+        std::fs::write(folder.path().join("item.jsonl"), item).unwrap();
+        let output = assay(folder.path(), &["grade", "item.jsonl", "-o", "/dev/null", "--server", &base, "--run", run]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    post("before", "r");
+    let mut tail = Running(
+        Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["tail", "--server", &base, "--run", "r", "--json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut out = BufReader::new(tail.0.stdout.take().unwrap());
+    let next = |out: &mut BufReader<ChildStdout>| {
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(&mut out), "before");
+    post("of another run", "other");
+    post("first", "r");
+    assert_eq!(next(&mut out), "first");
+    post("second", "r");
+    assert_eq!(next(&mut out), "second");
+    let pid = i32::try_from(tail.0.id()).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::INT).unwrap();
+    assert_eq!(tail.0.wait().unwrap().code(), Some(130));
+}
