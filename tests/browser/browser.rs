@@ -43,6 +43,7 @@ impl Browser {
             "--disable-gpu",
             "--disable-background-networking",
             "--no-first-run",
+            "--hide-scrollbars",
             "--window-size=1280,900",
         ];
         let capabilities = json!({ "capabilities": { "alwaysMatch": {

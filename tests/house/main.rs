@@ -9,6 +9,7 @@ mod cases;
 mod check;
 mod documents;
 mod noise;
+mod operators;
 mod pages;
 mod problems;
 mod trainer;

@@ -54,6 +54,12 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  // What was graded is in sight, however long the text around it.
+  for (const mark of document.querySelectorAll("pre mark")) {
+    const text = mark.parentElement;
+    text.scrollTop = mark.offsetTop - text.offsetTop - text.clientHeight / 2;
+  }
+
   const press = (id) => document.getElementById(id)?.click();
   let going = false;
   document.addEventListener("keydown", (event) => {

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_shown_and_huge_sides_are_cut() {
         let diff = Diff::new("a", "a\u{0}");
-        assert_eq!(marked(&diff.got), "a[␀]");
+        assert_eq!(marked(&diff.got), "a[⟨0000⟩]");
         let huge = Diff::new(&"x ".repeat(100_000), "x");
         assert!(marked(&huge.expected).len() < 3 * LONGEST);
     }

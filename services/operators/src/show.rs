@@ -20,13 +20,8 @@ impl fmt::Display for Shown<'_> {
         for character in self.0.chars() {
             match character {
                 '\n' | '\t' => fmt::Write::write_char(f, character)?,
-                // Pictures of control characters stand in the order of what they picture.
-                '\0'..='\u{1f}' => {
-                    let picture = char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}');
-                    fmt::Write::write_char(f, picture)?;
-                }
-                '\u{7f}' => fmt::Write::write_char(f, '\u{2421}')?,
-                '\u{80}'..='\u{9f}'
+                '\0'..='\u{1f}'
+                | '\u{7f}'..='\u{9f}'
                 | '\u{61c}'
                 | '\u{200b}'
                 | '\u{200e}'
@@ -119,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_would_hide_or_turn_text_is_visible() {
-        assert_eq!(text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"), "a⟨202E⟩b␀c\td\n␛[2J⟨200B⟩");
+        assert_eq!(text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"), "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩");
         assert_eq!(text("שלום ½ 🙂"), "שלום ½ 🙂", "writing itself stays");
     }
 

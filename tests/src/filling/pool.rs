@@ -88,7 +88,7 @@ fn made_up() -> anyhow::Result<Vec<BatchItem>> {
         let task = Task::from_json(&item["task"].to_string())?;
         let mut graded = BatchItem::new(Item { prompt: text("prompt"), completion, meta }, task);
         graded.channel = Some("gsm-like".to_owned());
-        if number / rollouts::GROUP % 10 == 0 {
+        if (number / rollouts::GROUP).is_multiple_of(10) {
             let check = Task::from_json(r#"{"type":"structured","format":"json"}"#)?;
             graded.checks.push(("is_json".to_owned(), check));
         }

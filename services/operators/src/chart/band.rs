@@ -15,8 +15,7 @@ pub(crate) fn band(title: &str, width: i64, columns: &[(i64, Column)]) -> Svg {
     let Some(mut frame) = Frame::new(title, &steps, width, (low, high)) else {
         return Svg::new();
     };
-    let ticks = frame.ticks();
-    frame.grid(&ticks, |value| format!("{value:.2}"));
+    frame.grid(|value| format!("{value:.1}"));
     let upper = columns.iter().map(|(step, (mean, deviation, _))| (*step, mean + deviation));
     let lower = columns.iter().rev().map(|(step, (mean, deviation, _))| (*step, mean - deviation));
     let corners: Vec<String> =

@@ -6,11 +6,11 @@ use crate::show::Shown;
 
 /// Size of the whole drawing and its margins, in units of the drawing.
 const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 190.0;
-const LEFT: f64 = 52.0;
+const HEIGHT: f64 = 210.0;
+const LEFT: f64 = 64.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
-const BOTTOM: f64 = 24.0;
+const BOTTOM: f64 = 27.0;
 
 /// A drawing under way.
 pub(super) struct Frame {
@@ -21,14 +21,16 @@ pub(super) struct Frame {
     column: f64,
     /// Lowest and highest value.
     values: (f64, f64),
+    /// From one line across to the next.
+    tick: f64,
 }
 
 impl Frame {
-    /// Starts a drawing. `steps` are the first steps of its columns, each `width` steps wide; `None` without any.
+    /// Starts a drawing. `steps` are the first steps of its columns, each `width` steps wide; `None` without any. `values` are the
+    /// lowest and highest; the scale goes to the next round ones.
     pub(super) fn new(title: &str, steps: &[i64], width: i64, values: (f64, f64)) -> Option<Self> {
         let (first, last) = (steps.iter().min()?, steps.iter().max()?);
-        let (low, high) = values;
-        let values = if high - low > f64::EPSILON { values } else { (low - 0.5, high + 0.5) };
+        let (values, tick) = rounded(values);
         let mut svg = String::with_capacity(8 << 10);
         // Writing to a text cannot fail; here as below.
         let _ = write!(
@@ -37,7 +39,7 @@ impl Frame {
             escaped(title)
         );
         let width = width.max(1) as f64;
-        Some(Self { svg, steps: (*first as f64, *last as f64 + width), column: width, values })
+        Some(Self { svg, steps: (*first as f64, *last as f64 + width), column: width, values, tick })
     }
 
     /// Left edge and width of the column that starts at `step`.
@@ -82,20 +84,17 @@ impl Frame {
         self.draw(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// Lines across at values, told by `shown`.
-    pub(super) fn grid(&mut self, values: &[f64], shown: impl Fn(f64) -> String) {
-        for value in values {
-            let (y, end) = (self.y(*value), WIDTH - RIGHT);
-            self.draw(format_args!(r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#));
-            let (x, label) = (LEFT - 6.0, escaped(&shown(*value)));
-            self.draw(format_args!(r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#, y + 4.0));
-        }
-    }
-
-    /// Evenly spaced values from the lowest to the highest.
-    pub(super) fn ticks(&self) -> [f64; 3] {
+    /// Lines across at round values, told by `shown`.
+    pub(super) fn grid(&mut self, shown: impl Fn(f64) -> String) {
         let (low, high) = self.values;
-        [low, f64::midpoint(low, high), high]
+        let mut value = low;
+        while value <= high + self.tick / 2.0 {
+            let (y, end) = (self.y(value), WIDTH - RIGHT);
+            self.draw(format_args!(r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#));
+            let (x, label) = (LEFT - 7.0, escaped(&shown(value)));
+            self.draw(format_args!(r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#, y + 4.5));
+            value += self.tick;
+        }
     }
 
     /// Ends the drawing: steps below it, and over each column what it says when pointed at.
@@ -115,6 +114,16 @@ impl Frame {
         self.svg.push_str("</svg>");
         self.svg
     }
+}
+
+/// The scale that holds values from `low` to `high`, and the distance of its lines: 1, 2 or 5 times a power of ten, four or five lines.
+fn rounded((low, high): (f64, f64)) -> ((f64, f64), f64) {
+    let (low, high) = if high - low > f64::EPSILON { (low, high) } else { (low - 0.5, high + 0.5) };
+    let least = (high - low) / 5.0;
+    let power = 10f64.powf(least.log10().floor());
+    let tick = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|tick| *tick >= least * 0.999);
+    let tick = tick.unwrap_or(10.0 * power);
+    (((low / tick + 1e-9).floor() * tick, (high / tick - 1e-9).ceil() * tick), tick)
 }
 
 /// A text as SVG and HTML take it.
@@ -151,6 +160,18 @@ mod tests {
         let frame = Frame::new("t", &[5], 1, (0.3, 0.3)).unwrap();
         assert!(frame.y(0.3).is_finite() && frame.middle(5).is_finite());
         assert!(Frame::new("t", &[], 1, (0.0, 1.0)).is_none());
+    }
+
+    #[test]
+    fn scales_end_at_round_values() {
+        let close = |((low, high), tick): ((f64, f64), f64), expected: [f64; 3]| {
+            let found = [low, high, tick];
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)), "{found:?}");
+        };
+        close(rounded((0.0, 1.0)), [0.0, 1.0, 0.2]);
+        close(rounded((-0.19, 1.15)), [-0.5, 1.5, 0.5]);
+        close(rounded((0.0, 419_400.0)), [0.0, 500_000.0, 100_000.0]);
+        close(rounded((0.3, 0.3)), [-0.2, 0.8, 0.2]);
     }
 
     #[test]

@@ -30,8 +30,7 @@ pub(crate) fn heat(title: &str, width: i64, bin: f64, columns: &[(i64, Vec<Bin>)
             ));
         }
     }
-    let ticks = frame.ticks();
-    frame.grid(&ticks, |value| format!("{value:.1}"));
+    frame.grid(|value| format!("{value:.1}"));
     frame.close(&steps, |at| {
         let (step, bins) = &columns[at];
         let told = bins.iter().rev().filter(|(_, held)| *held > 0);

@@ -16,8 +16,7 @@ pub(crate) fn lines(title: &str, width: i64, steps: &[i64], lines: &[Line], show
     let Some(mut frame) = Frame::new(title, steps, width, (0.0, highest)).filter(|_| highest > 0.0) else {
         return Svg::new();
     };
-    let ticks = frame.ticks();
-    frame.grid(&ticks, &shown);
+    frame.grid(&shown);
     for line in lines {
         let at = |(step, value): (&i64, &Option<f64>)| value.map(|value| (frame.middle(*step), frame.y(value)));
         let points: Vec<_> = steps.iter().zip(&line.values).map(at).collect();

@@ -11,7 +11,7 @@ pub(crate) fn shares(title: &str, width: i64, columns: &[(i64, Vec<u64>)], parts
     let Some(mut frame) = Frame::new(title, &steps, width, (0.0, 1.0)) else {
         return Svg::new();
     };
-    frame.grid(&[0.0, 0.5, 1.0], |share| format!("{:.0} %", 100.0 * share));
+    frame.grid(|share| format!("{:.0} %", 100.0 * share));
     for (step, counts) in columns {
         let all: u64 = counts.iter().sum();
         let (x, column) = frame.column(*step);

@@ -3,7 +3,7 @@
 mod compare;
 mod content;
 mod facts;
-mod tests;
+mod programs;
 
 use assay_core::channel::{Adjudication, Appeal};
 use assay_core::record::{Body, BodyKind, GradeRecord};
@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) use compare::Compared;
 pub(crate) use content::Part;
 pub(crate) use facts::{Fact, Table, Told};
-pub(crate) use tests::Tests;
+pub(crate) use programs::Tests;
 
 use crate::failure::{Failure, Result};
 use crate::query::link;

@@ -88,7 +88,7 @@ impl From<&Report> for ChannelRow {
             drift: drift.into_iter().flatten().collect(),
             drifting: report.drift.drifting,
             flips: format!("{} of {}", count(report.persistence.flips), count(report.persistence.repeats)),
-            uncorrected: report.uncorrected.as_ref().map(ToString::to_string),
+            uncorrected: report.uncorrected.as_ref().map(|reason| reason.to_string().replace('`', "")),
         }
     }
 }

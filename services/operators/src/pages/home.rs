@@ -44,7 +44,7 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
     let concerns = ledger.reports().filter_map(|report| {
         let why = match &report.uncorrected {
             _ if report.drift.drifting => "its checks disagree more or less often than they did".to_owned(),
-            Some(reason) => format!("scores are not corrected: {reason}"),
+            Some(reason) => format!("scores are not corrected: {reason}").replace('`', ""),
             None => return None,
         };
         let channel = cell(&format!("{}@{}", report.channel, report.version));

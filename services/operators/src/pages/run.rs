@@ -1,6 +1,8 @@
 //! How does a run go, step by step?
 
 use askama::Template;
+use std::collections::BTreeSet;
+
 use assay_core::chart::{Counted, Number, Steps, Topic};
 use assay_core::store::RunSummary;
 use assay_engine::Engine;
@@ -17,8 +19,10 @@ use crate::show::{bytes, cell, count, maybe, percent, span, time};
 /// Newest steps told in numbers below the charts.
 const TOLD: usize = 20;
 
-/// Colours for parts of a chart, after which they are used again; see the style sheet.
-const COLOURS: usize = 8;
+/// Places of colours in the style sheet, after which they are used again: for anything, for what passes and for what does not.
+const ANY: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
+const PASSES: &[usize] = &[2, 6, 0];
+const OTHERS: &[usize] = &[3, 1, 4, 5, 7];
 
 /// A drawing with what stands over it.
 struct Chart {
@@ -75,7 +79,7 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
         grades_link: link("/ui/grades", &[("run", Some(name))]),
         suspects_link: suspects::address(name),
         facts: facts(&summary, &all),
-        charts: charts(&steps, &all, width),
+        charts: charts(&steps, &all, width, &passes(&engine)),
         width,
         steps: steps.iter().rev().take(TOLD).map(|(step, counted)| row(name, *step, width, counted)).collect(),
         causes: causes(&all),
@@ -98,7 +102,13 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn charts(steps: &Steps, all: &Counted, width: i64) -> Vec<Chart> {
+/// Verdicts that are passes.
+fn passes(engine: &Engine) -> BTreeSet<String> {
+    let verdicts = engine.graders().iter().flat_map(|grader| grader.spec().verdicts);
+    verdicts.filter(|verdict| verdict.pass == Some(true)).map(|verdict| verdict.verdict.to_string()).collect()
+}
+
+fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -> Vec<Chart> {
     let numbered: Vec<(i64, &Counted)> = steps.iter().filter_map(|(step, counted)| Some(((*step)?, counted))).collect();
     let rewards: Vec<_> = numbered
         .iter()
@@ -118,10 +128,17 @@ fn charts(steps: &Steps, all: &Counted, width: i64) -> Vec<Chart> {
     let mut charts = vec![
         chart("Reward", "mean, within one standard deviation", band("reward by step", width, &rewards), Vec::new()),
         chart("Rewards", "histogram of each step", heat("rewards by step", width, 0.1, &histograms), Vec::new()),
-        words("Outcomes", "share of items", Topic::Outcome, &numbered, all, width),
-        words("Verdicts", "share of graded items", Topic::Verdict, &numbered, all, width),
-        words("Causes", "of items without a score", Topic::Cause, &numbered, all, width),
-        words("Graders", "share of items", Topic::Grader, &numbered, all, width),
+        words("Outcomes", "share of items", &parts(Topic::Outcome, all, passes), Topic::Outcome, &numbered, width),
+        words(
+            "Verdicts",
+            "share of graded items",
+            &parts(Topic::Verdict, all, passes),
+            Topic::Verdict,
+            &numbered,
+            width,
+        ),
+        words("Causes", "of items without a score", &parts(Topic::Cause, all, passes), Topic::Cause, &numbered, width),
+        words("Graders", "share of items", &parts(Topic::Grader, all, passes), Topic::Grader, &numbered, width),
         times("Grading", "time each item took", Number::GradeUs, &numbered, width),
         times("Waiting", "time until a worker took each item", Number::QueueUs, &numbered, width),
         cached(&numbered, width),
@@ -131,36 +148,39 @@ fn charts(steps: &Steps, all: &Counted, width: i64) -> Vec<Chart> {
     charts
 }
 
-/// The mix of a topic's words. Words that come often have the first colours.
+/// Words of a topic with their colours, those that come often first.
+fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
+    let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
+    names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
+    let (mut good, mut bad, mut any) = (PASSES.iter().cycle(), OTHERS.iter().cycle(), ANY.iter().cycle());
+    let mut colour = |name: &str| match (topic, name) {
+        // Outcomes say the same in the same colour on every page.
+        (Topic::Outcome, "graded") => Some(&2),
+        (Topic::Outcome, "ungradable") => Some(&4),
+        (Topic::Outcome, _) => Some(&3),
+        (Topic::Verdict, name) if passes.contains(name) => good.next(),
+        (Topic::Verdict, _) => bad.next(),
+        _ => any.next(),
+    };
+    names.into_iter().map(|(name, _)| (name.to_owned(), colour(name).copied().unwrap_or_default())).collect()
+}
+
+/// The mix of a topic's words.
 fn words(
     title: &'static str,
     about: &'static str,
+    parts: &[(String, usize)],
     topic: Topic,
     steps: &[(i64, &Counted)],
-    all: &Counted,
     width: i64,
 ) -> Chart {
-    let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
-    names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
-    let parts: Vec<(String, usize)> =
-        names.iter().enumerate().map(|(at, (name, _))| ((*name).to_owned(), colour(topic, name, at))).collect();
     let column = |(step, counted): &(i64, &Counted)| {
         let of = |name: &str| counted.words_of(topic).find(|(word, _)| *word == name).map_or(0, |(_, grades)| grades);
-        (*step, names.iter().map(|(name, _)| of(name)).collect())
+        (*step, parts.iter().map(|(name, _)| of(name)).collect())
     };
     let columns: Vec<_> = steps.iter().map(column).collect();
-    let svg = if parts.is_empty() { Svg::new() } else { shares(title, width, &columns, &parts) };
-    Chart { title, about, svg, parts: parts.into_iter().map(|(name, colour)| (cell(&name), colour)).collect() }
-}
-
-/// Outcomes have colours of their own, which say the same on every page.
-fn colour(topic: Topic, name: &str, at: usize) -> usize {
-    match (topic, name) {
-        (Topic::Outcome, "graded") => 2,
-        (Topic::Outcome, "ungradable") => 4,
-        (Topic::Outcome, "failed") => 3,
-        _ => at % COLOURS,
-    }
+    let svg = if parts.is_empty() { Svg::new() } else { shares(title, width, &columns, parts) };
+    Chart { title, about, svg, parts: parts.iter().map(|(name, colour)| (cell(name), *colour)).collect() }
 }
 
 fn times(title: &'static str, about: &'static str, number: Number, steps: &[(i64, &Counted)], width: i64) -> Chart {

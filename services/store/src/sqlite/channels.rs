@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_core::channel::{Calibration, ChannelCounts, Checked, Checker, Graded, Place, Truths};
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
 
 use super::insert::Insert;
 use super::rows::count;
@@ -128,22 +128,10 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
 /// Reads all counts.
 pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
-    let graded = "select channel, version, max(stretch), sum(negatives), sum(positives), sum(bound_negatives), \
-             sum(bound_positives), sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
-         from (select *, min(?, row_number() over (partition by channel, version order by stretch desc)) age \
-             from channels) group by channel, version, age";
-    for row in sqlx::query(graded).bind(STRETCHES).fetch_all(&mut *connection).await? {
-        let graded = Graded {
-            negatives: count(row.try_get(3)?),
-            positives: count(row.try_get(4)?),
-            bound_negatives: count(row.try_get(5)?),
-            bound_positives: count(row.try_get(6)?),
-            overturned_negatives: count(row.try_get(7)?),
-            overturned_positives: count(row.try_get(8)?),
-            repeats: count(row.try_get(9)?),
-            flips: count(row.try_get(10)?),
-        };
-        counts.graded.insert(place(&row)?, graded);
+    let places: Vec<(String, u32)> =
+        sqlx::query_as("select distinct channel, version from channels").fetch_all(&mut *connection).await?;
+    for (channel, version) in places {
+        read_graded(connection, &channel, version, &mut counts.graded).await?;
     }
     let checked = "select channel, version, max(stretch), judge, sensitivity, specificity, passes, sum(checks), \
              sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) \
@@ -182,6 +170,40 @@ pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCou
         counts.calibrations.insert((known.channel.clone(), known.version), known);
     }
     Ok(counts)
+}
+
+/// Reads what was graded in one channel. One channel at a time is read off the key from its end; all at once, numbered and cut, would
+/// sort every stretch there is.
+async fn read_graded(
+    connection: &mut SqliteConnection,
+    channel: &str,
+    version: u32,
+    graded: &mut BTreeMap<Place, Graded>,
+) -> Result<(), DatabaseError> {
+    const COUNTS: &str = "sum(negatives), sum(positives), sum(bound_negatives), sum(bound_positives), \
+         sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
+         from channels where channel = ? and version = ?";
+    let newest = format!("select stretch, {COUNTS} group by stretch order by stretch desc limit ?");
+    let newest = sqlx::query(AssertSqlSafe(newest)).bind(channel).bind(version).bind(STRETCHES - 1);
+    let mut rows = newest.fetch_all(&mut *connection).await?;
+    let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
+    let older = format!("select max(stretch), {COUNTS} and stretch < ? having count(*) > 0");
+    let older = sqlx::query(AssertSqlSafe(older)).bind(channel).bind(version).bind(oldest);
+    rows.extend(older.fetch_all(connection).await?);
+    for row in &rows {
+        let counts = Graded {
+            negatives: count(row.try_get(1)?),
+            positives: count(row.try_get(2)?),
+            bound_negatives: count(row.try_get(3)?),
+            bound_positives: count(row.try_get(4)?),
+            overturned_negatives: count(row.try_get(5)?),
+            overturned_positives: count(row.try_get(6)?),
+            repeats: count(row.try_get(7)?),
+            flips: count(row.try_get(8)?),
+        };
+        graded.insert(Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? }, counts);
+    }
+    Ok(())
 }
 
 async fn read_truths(

@@ -64,7 +64,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// First step of the stretch, as [`stretch`] says it; what has no step stays so.
+/// First step of the stretch, as the function of this name says it; what has no step stays so.
 macro_rules! stretch {
     () => {
         "case when step = -9223372036854775808 then step else step - ((step % ?1) + ?1) % ?1 end"

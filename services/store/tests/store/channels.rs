@@ -1,6 +1,6 @@
 //! Counts of channels and histories of prompts: each grade and event counts once, waiting or applied, here or in a replica.
 
-use assay_core::channel::{Adjudication, Calibration, Draw, Event, OPERATOR};
+use assay_core::channel::{Adjudication, Calibration, Draw, Event, OPERATOR, STRETCH_US};
 use assay_core::store::{Reader, Recorder};
 use assay_core::{GradeId, Visit};
 use assay_store::DurableStore;
@@ -63,6 +63,22 @@ async fn counts_survive_a_restart() {
     store.close().await.unwrap();
     drop(store);
     assert_eq!(counted(&world.open().await).await, before);
+}
+
+#[tokio::test]
+async fn old_stretches_come_as_one_sum() {
+    let world = World::new();
+    let store = world.open().await;
+    let mut long = entry(1, 600);
+    for grade in &mut long.grades {
+        grade.time_us += i64::from(grade.position) * STRETCH_US;
+    }
+    record(&store, long).await;
+    world.applied(&store).await;
+    let graded = store.channels().await.unwrap().graded;
+    let sizes: Vec<u64> = graded.values().map(assay_core::channel::Graded::items).collect();
+    assert_eq!((sizes.len(), sizes[0], sizes[1]), (512, 89, 1));
+    assert_eq!(graded.values().map(|graded| graded.positives).sum::<u64>(), 300);
 }
 
 #[tokio::test]
