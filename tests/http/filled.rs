@@ -51,7 +51,8 @@ async fn a_filled_record_reads_as_one_that_was_graded() {
     let score = |grade: &Value, range: std::ops::RangeInclusive<f64>| {
         grade["score"].as_f64().is_some_and(|score| range.contains(&score))
     };
-    let filters: [(String, Box<dyn Fn(&Value) -> bool + '_>); 5] = [
+    type Holds<'a> = Box<dyn Fn(&Value) -> bool + 'a>;
+    let filters: [(String, Holds<'_>); 5] = [
         (format!("group={group}"), Box::new(|grade| grade["group"] == group)),
         (format!("id={item}"), Box::new(|grade| grade["id"] == item)),
         ("score_min=0.3&score_max=0.8".to_owned(), Box::new(|grade| score(grade, 0.3..=0.8))),
