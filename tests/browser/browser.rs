@@ -80,6 +80,7 @@ impl Browser {
     /// Opens a page of the service.
     pub(crate) async fn open(&self, path: &str) {
         self.post("/url", json!({ "url": format!("{}{path}", self.service) })).await;
+        self.wait("return true").await;
     }
 
     /// Path and query of the page that is open.
@@ -141,9 +142,14 @@ impl Browser {
     }
 
     async fn arrive(&self) {
-        let there = "return window.left === undefined && document.readyState === 'complete'";
+        self.wait("return window.left === undefined && document.readyState === 'complete'").await;
+    }
+
+    /// Waits until a script says so of a page that has been painted: keys pressed before are lost.
+    async fn wait(&self, script: &str) {
+        let there = format!("if (performance.getEntriesByType('paint').length === 0) return false; {script}");
         for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
-            if self.script(there).await == true {
+            if self.script(&there).await == true {
                 return;
             }
             tokio::time::sleep(PAUSE).await;

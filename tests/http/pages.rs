@@ -196,6 +196,9 @@ async fn a_grade_is_replayed_and_adjudicated() {
     for action in ["replay", "adjudicate"] {
         let refused = send(&service, &format!("{path}/{action}"), "word=wrong", &elsewhere).await;
         assert_eq!(refused.status, 403, "{action}");
+        let of_the_api = path.replace("/ui/", "/v1/");
+        let refused = send(&service, &format!("{of_the_api}/{action}"), "{\"pass\":false}", &elsewhere).await;
+        assert_eq!(refused.status, 403, "{action} of the API");
     }
 }
 

@@ -39,6 +39,8 @@ error_codes! {
     InvalidField = "invalid_field", 422;
     /// A query parameter or path segment is wrong.
     InvalidParameter = "invalid_parameter", 400;
+    /// A page of another site had a browser send the request.
+    OtherSite = "other_site", 403;
     /// No grader has the name in a task's `type`.
     UnknownGrader = "unknown_grader", 422;
     /// A task's body does not fit its grader.

@@ -9,6 +9,7 @@ mod docs;
 mod error;
 mod health;
 mod openapi;
+mod origin;
 pub mod record;
 pub mod render;
 mod routes;

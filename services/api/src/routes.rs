@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
+use crate::origin::refuse_other_sites;
 use crate::{Api, compat, docs, health, openapi, v1};
 
 /// Endpoints that the OpenAPI document lists.
@@ -81,6 +82,7 @@ pub fn router(api: Api) -> Router {
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
         .layer(middleware::map_response(problem_for_encoding))
+        .layer(middleware::from_fn(refuse_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .with_state(api)

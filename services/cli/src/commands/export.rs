@@ -57,15 +57,24 @@ async fn export(source: &Source, arguments: &Export, format: Format) -> anyhow::
         sink.finish()?;
         return Ok(ended);
     }
+    // A link stays one, and a device or a pipe is written to as it is.
+    let target = fs::canonicalize(&arguments.file).unwrap_or_else(|_| arguments.file.clone());
+    if target.metadata().is_ok_and(|there| !there.is_file()) {
+        let unwritable = || format!("cannot write `{}`", arguments.file.display());
+        let out = File::options().write(true).open(&target).with_context(unwritable)?;
+        let mut sink = sink(format, BufWriter::new(out))?;
+        let ended = copy(source, arguments, sink.as_mut()).await?;
+        sink.finish().with_context(unwritable)?;
+        return Ok(ended);
+    }
     // Under its name stands a whole file or none.
-    let part = Part::beside(&arguments.file);
+    let (part, file) = Part::beside(&target)?;
     let unwritable = || format!("cannot write `{}`", part.0.display());
-    let file = File::create(&part.0).with_context(unwritable)?;
     let mut sink = sink(format, BufWriter::new(file))?;
     let ended = copy(source, arguments, sink.as_mut()).await?;
     if ended == Ended::Done {
         sink.finish().with_context(unwritable)?;
-        fs::rename(&part.0, &arguments.file).with_context(|| format!("cannot write `{}`", arguments.file.display()))?;
+        fs::rename(&part.0, &target).with_context(|| format!("cannot write `{}`", arguments.file.display()))?;
     }
     Ok(ended)
 }
@@ -74,10 +83,13 @@ async fn export(source: &Source, arguments: &Export, format: Format) -> anyhow::
 struct Part(PathBuf);
 
 impl Part {
-    fn beside(file: &Path) -> Self {
+    /// Makes one that was not there, under a name of this process.
+    fn beside(file: &Path) -> anyhow::Result<(Self, File)> {
         let mut name = file.as_os_str().to_owned();
-        name.push(".part");
-        Self(name.into())
+        name.push(format!(".{}.part", std::process::id()));
+        let made = File::options().write(true).create_new(true).open(&name);
+        let made = made.with_context(|| format!("cannot write `{}`", Path::new(&name).display()))?;
+        Ok((Self(name.into()), made))
     }
 }
 

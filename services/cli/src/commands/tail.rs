@@ -1,7 +1,8 @@
 //! `assay tail`: grades as they are recorded.
 //!
 //! A server lists grades by id, and the id of a grade is that of its batch counted on. A batch that began earlier may end later, so a new
-//! grade need not stand first: every look goes over the newest thousand grades, and what it has not seen there is new.
+//! grade need not stand first: every look goes over the newest pages until one has nothing that was not seen. Grades older than the thousand
+//! that stood there at the start are not told of.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -52,37 +53,49 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
     })
 }
 
-/// What was not seen before, oldest first. A page of nothing but new grades means that more came since than a page holds, so the one
-/// after it is looked at as well.
+/// What was not seen before, oldest first. A page with a new grade may not hold all that came since, so the one after it is looked at as
+/// well.
 async fn look(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Result<Vec<GradeBody>> {
     let mut new = Vec::new();
     loop {
         let page = rows.next(PAGE).await?;
         let length = page.len();
-        let fresh: Vec<_> = page.into_iter().filter(|grade| !seen.0.contains(&grade.grade)).collect();
-        let whole = !first && length > 0 && fresh.len() == length;
+        let fresh: Vec<_> = page.into_iter().filter(|grade| seen.is_new(&grade.grade)).collect();
+        let more = !first && !fresh.is_empty() && length == PAGE as usize;
         new.extend(fresh);
-        if !whole {
+        if !more {
             break;
         }
     }
     new.reverse();
     seen.add(&new);
+    if first && new.len() == PAGE as usize {
+        seen.floor = new[0].grade.clone();
+    }
     Ok(new)
 }
 
-/// Ids that were shown; those far below the newest cannot come again.
+/// Ids that were shown, and one that nothing below is told of.
 #[derive(Default)]
-struct Seen(BTreeSet<String>);
+struct Seen {
+    ids: BTreeSet<String>,
+    floor: String,
+}
 
 impl Seen {
     /// Ids that are kept: several looks' worth.
     const MOST: usize = 16 * PAGE as usize;
 
+    fn is_new(&self, id: &str) -> bool {
+        *id > *self.floor && !self.ids.contains(id)
+    }
+
     fn add(&mut self, grades: &[GradeBody]) {
-        self.0.extend(grades.iter().map(|grade| grade.grade.clone()));
-        while self.0.len() > Self::MOST {
-            self.0.pop_first();
+        self.ids.extend(grades.iter().map(|grade| grade.grade.clone()));
+        while self.ids.len() > Self::MOST
+            && let Some(oldest) = self.ids.pop_first()
+        {
+            self.floor = oldest.max(std::mem::take(&mut self.floor));
         }
     }
 }
