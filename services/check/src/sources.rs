@@ -5,6 +5,7 @@ mod csv;
 mod json;
 mod jsonl;
 mod parquet;
+mod quotes;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -6,7 +6,11 @@ use csv::{ReaderBuilder, StringRecord};
 use serde_json::Value;
 
 use super::Places;
+use super::quotes::Quotes;
 use crate::row::{DatasetRow, Read};
+
+/// What editors of another system put before the first line.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 pub(super) fn rows(
     file: std::fs::File,
@@ -18,8 +22,13 @@ pub(super) fn rows(
     let end = start.iter().position(|byte| *byte == b'\n').unwrap_or_default();
     // A record that ends in two bytes leaves the second for the next one, which then seems to begin a line early.
     let behind = u64::from(end > 0 && start[end - 1] == b'\r');
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(file);
+    let marked = start.starts_with(MARK);
+    file.consume(if marked { MARK.len() } else { 0 });
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(Quotes::new(file, delimiter));
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
+    if let Some(opened) = reader.get_ref().unclosed() {
+        return Err(format!("its header has a quote at line {opened} that is never closed"));
+    }
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name))
     {
         return Err(format!("its header names the column `{}` twice", twice.1));
@@ -30,7 +39,15 @@ pub(super) fn rows(
             return None;
         }
         let line = reader.position().line() + behind;
-        match reader.read_record(&mut record) {
+        let read = reader.read_record(&mut record);
+        if let Some(opened) = reader.get_ref().unclosed() {
+            ended = true;
+            let message = format!(
+                "a quote at line {opened} is never closed, so that all behind it is one text and no row of it is read; close it"
+            );
+            return Some(Read::Unread { place: places.at(line), message });
+        }
+        match read {
             Ok(false) => None,
             Ok(true) => {
                 let place = places.at(line);

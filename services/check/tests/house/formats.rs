@@ -91,6 +91,9 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
         ("cut.json", format!("[{ok}, {{\"question\": \"b").into_bytes(), &[2], 2),
         ("empty.json", b"[ ]".to_vec(), &[], 0),
         ("c.csv", b"question,gold\na,1\nb\nc,1\n".to_vec(), &[3], 3),
+        ("open.csv", b"gold,question\n4,one\n5,\"unclosed here\n6,three\n7,four\n".to_vec(), &[3], 2),
+        ("open.tsv", b"gold\tquestion\n4\tone\n5\ttwo\n\"6\tthree".to_vec(), &[4], 3),
+        ("closed.csv", b"\xef\xbb\xbf\"gold\",question\n4,5\" \"\"pipe\n5,\"a \"\"b\"\"\nc\"".to_vec(), &[], 2),
     ];
     for (name, content, unread, rows) in cases {
         let report = checked(&[&file(folder.path(), name, content)], options()).await;
@@ -110,6 +113,7 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
     assert!(matches!(refused("rows.txt", b"{}"), SourceError::Format(_)));
     assert!(matches!(refused("rows.json", b"42"), SourceError::Broken { .. }));
     assert!(matches!(refused("rows.csv", b"a,a\n1,2\n"), SourceError::Broken { .. }));
+    assert!(refused("rows.csv", b"a,\"b\n1,2\n").to_string().contains("line 1 that is never closed"));
     assert!(matches!(refused("rows.parquet", b"PAR1"), SourceError::Broken { .. }));
     let whole = std::fs::read(parquet_file(folder.path())).unwrap();
     for at in 0..whole.len() {
