@@ -61,6 +61,20 @@ impl Format {
     }
 }
 
+/// A text of a row in one line of which nothing is hidden: what is no sign of its own is escaped, as `\n` or `\u{202e}`.
+fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || turns(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+/// Whether a character ends a line or turns the direction of writing, for which it need not be a control character.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// `1 row`, `2 rows`.
 fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }

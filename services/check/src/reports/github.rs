@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{failure, summary};
+use super::{failure, plain, summary};
 use crate::Report;
 use crate::findings::Severity;
 
@@ -24,9 +24,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "::notice title=assay check::{}", data(&summary(report)))
 }
 
-/// The text of a command: what would end its line is escaped.
+/// The text of a command: what would end its line is escaped for the runner, what would be hidden in it for the reader.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    plain(&text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
 
 /// A property of a command: what would end it is escaped as well.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{failure, summary};
+use super::{failure, plain, summary};
 use crate::Report;
 use crate::findings;
 
@@ -47,7 +47,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// A text that stays in its cell and is shown as it is.
 fn cell(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in plain(&text.replace(['\n', '\r'], " ")).chars() {
         match c {
             '|' | '*' | '_' | '\\' | '[' | ']' | '~' | '#' | '$' => {
                 shown.push('\\');
@@ -55,7 +55,6 @@ fn cell(text: &str) -> String {
             }
             '<' => shown.push_str("&lt;"),
             '&' => shown.push_str("&amp;"),
-            '\n' | '\r' => shown.push(' '),
             _ => shown.push(c),
         }
     }

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{counted, failure, summary};
+use super::{counted, failure, plain, summary};
 use crate::{Mutants, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
-        writeln!(out, "{}: {}: {} [{}]", finding.place, finding.code.name, finding.message, finding.key)?;
+        let (place, message, key) = (finding.place.to_string(), &finding.message, &finding.key);
+        writeln!(out, "{}: {}: {} [{}]", plain(&place), finding.code.name, plain(message), plain(key))?;
     }
     if !report.findings.is_empty() {
         writeln!(out)?;
@@ -17,7 +18,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let tasks: Vec<String> = dataset.tasks.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let drawn = if dataset.checked == dataset.rows { String::new() } else { format!(" of {}", dataset.rows) };
         let rows = counted(dataset.checked, "row");
-        writeln!(out, "{}{revision}: {rows}{drawn}; tasks: {}", dataset.dataset, tasks.join(", "))?;
+        let (name, tasks) = (plain(&format!("{}{revision}", dataset.dataset)), tasks.join(", "));
+        writeln!(out, "{name}: {rows}{drawn}; tasks: {tasks}")?;
         for (kind, mutants) in &dataset.mutants {
             let Mutants { tried, killed } = mutants;
             let percent = mutants.rate().unwrap_or_default() * 100.0;
@@ -28,7 +30,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {code}: {count}")?;
     }
     if let Some(failure) = failure(report) {
-        writeln!(out, "{failure}")?;
+        writeln!(out, "{}", plain(&failure))?;
     }
     writeln!(out, "{}", summary(report))
 }

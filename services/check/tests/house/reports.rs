@@ -10,7 +10,7 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 
 /// What a row may hold to break a report.
-const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: b";
+const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: \u{202e}b";
 
 fn finding(name: &str, dataset: &str, number: u64, is_line: bool, message: &str) -> Finding {
     let place = Place { dataset: dataset.into(), number, is_line };
@@ -71,6 +71,22 @@ fn text_has_a_line_for_each_finding_and_the_sums() {
         text.ends_with("40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted and not listed\n"),
         "{text}"
     );
+}
+
+#[test]
+fn no_text_of_a_row_writes_a_line_of_its_own_or_hides_another() {
+    let mut report = report();
+    report.findings[0].key = "\n::stop-commands::tok\n".to_owned();
+    report.findings[1].message = "right\u{2066}\u{202e}left\u{2028}below\u{9b}31m".to_owned();
+    for format in [Format::Text, Format::Github, Format::Markdown] {
+        let text = written(format, &report);
+        let hidden = |c: char| (c.is_control() && c != '\n') || "\u{2066}\u{202e}\u{2028}".contains(c);
+        assert!(!text.contains(hidden), "{text:?}");
+        assert!(!text.lines().any(|line| line.trim_start().starts_with("::stop")), "{text}");
+    }
+    let text = written(Format::Text, &report);
+    assert!(text.contains("[\\n::stop-commands::tok\\n]\n"), "{text}");
+    assert!(text.contains("right\\u{2066}\\u{202e}left\\u{2028}below\\u{9b}31m [key 15]\n"), "{text}");
 }
 
 #[test]
@@ -182,7 +198,8 @@ fn annotations_are_one_line_each_and_come_back_as_they_were() {
         (*name, properties["file"].as_str(), properties["line"].as_str()),
         ("error", "data/train 1,a:b.jsonl", "12")
     );
-    assert_eq!(*message, format!("{HOSTILE} [key 12]"));
+    let shown = HOSTILE.replace('\0', "\\u{0}").replace('\u{1b}', "\\u{1b}").replace('\u{202e}', "\\u{202e}");
+    assert_eq!(*message, format!("{shown} [key 12]"));
     assert_eq!((commands[1].0, commands[1].1["title"].as_str()), ("warning", "near-duplicate"));
     assert!(!commands[2].1.contains_key("line") && commands[2].2.starts_with("row 3: "));
     assert_eq!(commands[4].0, "notice");
