@@ -31,19 +31,36 @@ impl Benchmark {
     /// is one by its name, else the row's longest text.
     ///
     /// # Errors
-    /// [`SourceError`].
+    /// [`SourceError`]: it cannot be read whole, or has no prompt, with which nothing would be compared in silence.
     pub fn read(path: &Path, template: Option<&Template>) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let mut runs = HashSet::new();
         let reader = Reader { template, rollouts: None, graders: &GraderTable::new(Vec::new()) };
+        let (mut rows, mut failure) = (0u64, None);
         for read in sources::open(&name, path)? {
-            let Read::Row(row) = read else { continue };
+            let row = match read {
+                Read::Row(row) => row,
+                Read::Unread { place, message } => return Err(SourceError::Row { place, message }),
+            };
+            rows += 1;
             let texts = row.columns.values().filter_map(Value::as_str);
             let longest = || texts.max_by_key(|text| text.len()).map(str::to_owned);
-            let Some(prompt) = reader.prompt(&row).ok().flatten().or_else(longest) else { continue };
-            if runs.len() < MOST_RUNS {
+            let prompt = match reader.prompt(&row) {
+                Ok(prompt) => prompt.or_else(longest),
+                Err(error) => {
+                    failure.get_or_insert_with(|| format!(": {}: {error}", row.place));
+                    None
+                }
+            };
+            if let Some(prompt) = prompt.filter(|_| runs.len() < MOST_RUNS) {
                 runs.extend(shingles(&words(&prompt), RUN));
             }
+        }
+        if rows == 0 {
+            return Err(SourceError::Empty(name));
+        }
+        if runs.is_empty() {
+            return Err(SourceError::NoPrompt { path: path.to_owned(), message: failure.unwrap_or_default() });
         }
         Ok(Self { runs, name })
     }

@@ -95,6 +95,9 @@ pub async fn check(
             }
         }
         summary.rows = reading.await.map_err(|_| CheckError::Thread)?;
+        if summary.rows == 0 {
+            return Err(SourceError::Empty(summary.dataset).into());
+        }
         report.datasets.push(summary);
     }
     findings.finish(&mut sink);

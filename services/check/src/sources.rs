@@ -29,6 +29,28 @@ pub enum SourceError {
         /// Why.
         error: std::io::Error,
     },
+    /// It is a folder.
+    #[error("`{0}` is a folder; name the files in it")]
+    Folder(PathBuf),
+    /// It has no row.
+    #[error("`{0}` has no row")]
+    Empty(String),
+    /// A row cannot be read, of a file that is needed whole.
+    #[error("{place}: {message}")]
+    Row {
+        /// Where it stands.
+        place: Place,
+        /// Why.
+        message: String,
+    },
+    /// No row of a benchmark has a prompt.
+    #[error("no row of `{path}` has a prompt to compare with{message}")]
+    NoPrompt {
+        /// Its path.
+        path: PathBuf,
+        /// What became of the first row, after a colon; nothing where that says no more.
+        message: String,
+    },
     /// The name of the file says nothing of its format.
     #[error(
         "cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`"
@@ -68,6 +90,10 @@ pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
     let places = |is_line| Places { dataset: name.into(), is_line };
     let file = || std::fs::File::open(path).map_err(|error| SourceError::Open { path: path.to_owned(), error });
     let broken = |format, message| SourceError::Broken { path: path.to_owned(), format, message };
+    let known = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet"].contains(&extension.as_str());
+    if known && path.is_dir() {
+        return Err(SourceError::Folder(path.to_owned()));
+    }
     Ok(match extension.as_str() {
         "jsonl" | "ndjson" => Box::new(jsonl::rows(file()?, places(true))),
         "json" => json::rows(file()?, &places(false), &places(true)).map_err(|message| broken("JSON", message))?,

@@ -89,7 +89,6 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
         ("bytes.jsonl", [b"\xff\xfe\n", last.as_bytes()].concat(), &[1], 2),
         ("b.json", format!("[{ok}, 7, {last}]").into_bytes(), &[2], 3),
         ("cut.json", format!("[{ok}, {{\"question\": \"b").into_bytes(), &[2], 2),
-        ("empty.json", b"[ ]".to_vec(), &[], 0),
         ("c.csv", b"question,gold\na,1\nb\nc,1\n".to_vec(), &[3], 3),
         ("open.csv", b"gold,question\n4,one\n5,\"unclosed here\n6,three\n7,four\n".to_vec(), &[3], 2),
         ("open.tsv", b"gold\tquestion\n4\tone\n5\ttwo\n\"6\tthree".to_vec(), &[4], 3),
@@ -114,6 +113,18 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
     assert!(matches!(refused("rows.json", b"42"), SourceError::Broken { .. }));
     assert!(matches!(refused("rows.csv", b"a,a\n1,2\n"), SourceError::Broken { .. }));
     assert!(refused("rows.csv", b"a,\"b\n1,2\n").to_string().contains("line 1 that is never closed"));
+    assert!(matches!(refused("rows.json", b"[ ]"), SourceError::Empty(_)));
+    assert!(
+        matches!(refused("rows.jsonl", b"{\"a\":\"b\"}\n{\n"), SourceError::Row { place, .. } if place.number == 2)
+    );
+    assert!(matches!(refused("rows.jsonl", b"{\"a\":1}\n"), SourceError::NoPrompt { .. }));
+    let template = Template::from_json(r#"{ "task": { "type": "math" }, "prompt": "{{ nowhere }}" }"#).unwrap();
+    let rows = file(folder.path(), "rows.jsonl", "{\"question\":\"what\"}\n");
+    let told = assay_check::Benchmark::read(&rows, Some(&template)).unwrap_err().to_string();
+    assert!(told.contains("rows.jsonl") && told.contains("nowhere"), "{told}");
+    std::fs::create_dir(folder.path().join("folder.jsonl")).unwrap();
+    let told = assay_check::Benchmark::read(&folder.path().join("folder.jsonl"), None).unwrap_err();
+    assert!(matches!(told, SourceError::Folder(_)), "{told}");
     assert!(matches!(refused("rows.parquet", b"PAR1"), SourceError::Broken { .. }));
     let whole = std::fs::read(parquet_file(folder.path())).unwrap();
     for at in 0..whole.len() {
