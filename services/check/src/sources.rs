@@ -88,12 +88,13 @@ impl Places {
 pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
     let places = |is_line| Places { dataset: name.into(), is_line };
-    let file = || std::fs::File::open(path).map_err(|error| SourceError::Open { path: path.to_owned(), error });
+    let file = || {
+        if path.is_dir() {
+            return Err(SourceError::Folder(path.to_owned()));
+        }
+        std::fs::File::open(path).map_err(|error| SourceError::Open { path: path.to_owned(), error })
+    };
     let broken = |format, message| SourceError::Broken { path: path.to_owned(), format, message };
-    let known = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet"].contains(&extension.as_str());
-    if known && path.is_dir() {
-        return Err(SourceError::Folder(path.to_owned()));
-    }
     Ok(match extension.as_str() {
         "jsonl" | "ndjson" => Box::new(jsonl::rows(file()?, places(true))),
         "json" => json::rows(file()?, &places(false), &places(true)).map_err(|message| broken("JSON", message))?,

@@ -11,7 +11,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
-use crate::fixtures::{checked, found};
+use crate::fixtures::{checked, found, try_checked};
 
 /// Questions and golds: the second is empty, the fourth asks what the first asks.
 const ROWS: &[(&str, &str)] = &[("one, \"two\"", "1"), ("two", ""), ("three\nlines", "3"), ("One, two", "1")];
@@ -133,5 +133,15 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
         let path = file(folder.path(), "broken.parquet", &broken);
         // Either it is refused, or its rows are read as far as they go.
         let _ = assay_check::Benchmark::read(&path, None);
+    }
+}
+
+#[tokio::test]
+async fn a_dataset_without_rows_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in [("rows.jsonl", "\n\n"), ("rows.json", "[ ]"), ("rows.csv", "question,gold\n")] {
+        let path = file(folder.path(), name, content);
+        let told = try_checked(&path).await.unwrap_err().to_string();
+        assert_eq!(told, format!("`{name}` has no row"));
     }
 }
