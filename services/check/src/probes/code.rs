@@ -31,11 +31,11 @@ const STUBS: &[(&str, &str)] = &[
     ("a function that returns an empty text", "''"),
 ];
 
-/// Programs that pass where standard output is not looked at.
-const SCRIPTS: &[(&str, &str)] = &[
-    ("a program that writes nothing", "pass"),
-    ("a program that writes its input", "import sys\nprint(sys.stdin.read(), end='')"),
-];
+/// A program that no test lets pass, unless it looks at nothing.
+const IDLE: (&str, &str) = ("a program that does nothing", "pass");
+
+/// A program that passes where standard output is not looked at.
+const ECHO: (&str, &str) = ("a program that writes its input", "import sys\nprint(sys.stdin.read(), end='')");
 
 const FLIPS: &[Flip] = &[
     Flip { from: "==", to: "!=", what: "`==` turned" },
@@ -58,23 +58,23 @@ fn reference(subject: &Subject) -> Option<&str> {
 }
 
 fn wrong(subject: &Subject) -> Vec<Probe> {
-    let Some(program) = subject.solution.as_deref().or(reference(subject)) else { return Vec::new() };
-    if program.contains("```") {
-        return Vec::new();
-    }
     let task = short(subject);
     let probe = |purpose, program: String| Probe { purpose, completion: written(&program), task: task.clone() };
-    let mut probes = Vec::new();
-    if let Some(name) = tested_function(subject, program) {
+    let whole = |(what, program): (&'static str, &str)| probe(Purpose::Mutant(what), program.to_owned());
+    let mut probes = vec![whole(IDLE)];
+    let program = subject.solution.as_deref().or(reference(subject)).filter(|program| !program.contains("```"));
+    if let Some((program, name)) = program.and_then(|program| Some((program, tested_function(subject, program)?))) {
         for (what, value) in STUBS {
             let stub = format!("{program}\n\ndef {name}(*args, **kwargs):\n    return {value}\n");
             probes.push(probe(Purpose::Mutant(what), stub));
         }
     } else if tests(subject).any(|test| test.get("stdin").is_some()) {
-        probes.extend(SCRIPTS.iter().map(|(what, script)| probe(Purpose::Mutant(what), (*script).to_owned())));
+        probes.push(whole(ECHO));
     }
-    let flipped = changed(program, FLIPS, "#");
-    probes.extend(flipped.into_iter().map(|(what, program)| probe(Purpose::Variation(what), program)));
+    if let Some(program) = program {
+        let flipped = changed(program, FLIPS, "#");
+        probes.extend(flipped.into_iter().map(|(what, program)| probe(Purpose::Variation(what), program)));
+    }
     probes
 }
 
