@@ -242,3 +242,30 @@ fn an_interrupted_check_says_so() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn a_check_that_breaks_off_leaves_the_report_of_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("report.json");
+    std::fs::write(&kept, "before").unwrap();
+    let output = assay(folder.path(), &["check", "absent.jsonl", "--format", "json=report.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "before");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    std::fs::write(folder.path().join("rows.jsonl"), "{\"task\":{\"type\":\"math\",\"answer\":\"2\"}}\n").unwrap();
+    let twice = assay(folder.path(), &["check", "rows.jsonl", "--format", "json=report.json,junit=report.json"]);
+    assert!(text(&twice.stderr).contains("cannot hold two reports"), "{}", text(&twice.stderr));
+    let output = assay(folder.path(), &["check", "rows.jsonl", "--format", "json=report.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(std::fs::read_to_string(&kept).unwrap().starts_with('{'));
+}
+
+#[test]
+fn tests_that_check_nothing_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = r#"{"task":{"type":"code","language":"python","tests":[{"assert":"assert True"}]}}"#;
+    std::fs::write(folder.path().join("rows.jsonl"), row).unwrap();
+    let output = assay(folder.path(), &["check", "rows.jsonl"]);
+    assert!(text(&output.stdout).contains("mutant-accepted"), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+}

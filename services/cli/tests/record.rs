@@ -111,7 +111,7 @@ fn a_replay_that_cannot_be_what_was_meant_is_refused() {
     refused(&["replay", "--run", "r", "--option", "tolerance"], "a field and its value");
     refused(&["runs", "absent"], "no run has the name `absent`");
     refused(&["export", "grades.txt"], "does not say its format");
-    refused(&["export", "absent/grades.csv"], "cannot write `absent/grades.csv.part`");
+    refused(&["export", "absent/grades.csv"], "cannot write `absent/grades.csv`");
 }
 
 #[test]

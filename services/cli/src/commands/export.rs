@@ -5,9 +5,8 @@ mod csv;
 mod jsonl;
 mod parquet;
 
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 
 use anyhow::{Context, bail};
@@ -17,6 +16,7 @@ use super::record::{PAGE, Rows, Source, open};
 use super::{block_on, stop_signal};
 use crate::arguments::{Export, Format};
 use crate::exit::Ended;
+use crate::output::Output;
 use crate::progress::Progress;
 
 /// A file in some format.
@@ -57,47 +57,15 @@ async fn export(source: &Source, arguments: &Export, format: Format) -> anyhow::
         sink.finish()?;
         return Ok(ended);
     }
-    // A link stays one, and a device or a pipe is written to as it is.
-    let target = fs::canonicalize(&arguments.file).unwrap_or_else(|_| arguments.file.clone());
-    if target.metadata().is_ok_and(|there| !there.is_file()) {
-        let unwritable = || format!("cannot write `{}`", arguments.file.display());
-        let out = File::options().write(true).open(&target).with_context(unwritable)?;
-        let mut sink = sink(format, BufWriter::new(out))?;
-        let ended = copy(source, arguments, sink.as_mut()).await?;
-        sink.finish().with_context(unwritable)?;
-        return Ok(ended);
-    }
-    // Under its name stands a whole file or none.
-    let (part, file) = Part::beside(&target)?;
-    let unwritable = || format!("cannot write `{}`", part.0.display());
-    let mut sink = sink(format, BufWriter::new(file))?;
+    let output = Output::open(&arguments.file)?;
+    let unwritable = || format!("cannot write `{}`", output.name());
+    let mut sink = sink(format, output.writer().with_context(unwritable)?)?;
     let ended = copy(source, arguments, sink.as_mut()).await?;
     if ended == Ended::Done {
         sink.finish().with_context(unwritable)?;
-        fs::rename(&part.0, &target).with_context(|| format!("cannot write `{}`", arguments.file.display()))?;
+        output.finish()?;
     }
     Ok(ended)
-}
-
-/// A file being written; gone unless it got its name.
-struct Part(PathBuf);
-
-impl Part {
-    /// Makes one that was not there, under a name of this process.
-    fn beside(file: &Path) -> anyhow::Result<(Self, File)> {
-        let mut name = file.as_os_str().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let made = File::options().write(true).create_new(true).open(&name);
-        let made = made.with_context(|| format!("cannot write `{}`", Path::new(&name).display()))?;
-        Ok((Self(name.into()), made))
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // It is not there any more if all went well.
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 fn sink<W: Write + Send + 'static>(format: Format, out: W) -> anyhow::Result<Box<dyn Sink>> {
