@@ -76,7 +76,7 @@ vectors: ## compare losses and advantages with what trainers' own code gives; AR
 load: ## time batches over HTTP beside the same batches in-process; ARGS as in `--items FILE.jsonl`
 	$(CARGO) run --locked --package assay-tests --bin assay-load -- $(ARGS)
 
-DATABASE ?= /tmp/record.db
+DATABASE ?= $(CARGO_TARGET_DIR)/record.db
 GRADES ?= 10000000
 
 record: images ## fill a database with many grades, to look at and to measure
