@@ -69,7 +69,7 @@ struct AssertTest {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`checker` is the name of one or {\"program\": {\"language\", \"code\"}}")]
 enum RawChecker {
     Named(Named),
     Program { program: CheckerProgram },
@@ -122,7 +122,7 @@ enum RawScoreName {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`score` is `all`, `fraction` or {\"groups\": [[test, ...], ...]}")]
 enum RawScore {
     Named(RawScoreName),
     Groups { groups: Vec<Vec<usize>> },

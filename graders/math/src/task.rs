@@ -10,7 +10,7 @@ use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
 /// The gold: one answer, or several of which any is accepted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`answer` is a text or an array of texts; write numbers in quotes")]
 pub(crate) enum Answer {
     One(String),
     Any(Vec<String>),

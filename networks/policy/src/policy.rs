@@ -13,7 +13,7 @@ use crate::batch::{Batch, Packed};
 use crate::decoder::{Adapter, Attend, Decoder};
 use crate::graph::Scored;
 use crate::lora::{LoraSettings, names};
-use crate::ops::{Heads, Tape, Turns, attention, log_probs, on_workers, rows};
+use crate::ops::{Heads, Tape, Turns, Weight, attention, log_probs, on_workers, rows};
 use crate::parameters::{self, Parameters};
 
 /// A decoder whose weights learn.
@@ -285,10 +285,11 @@ fn decoder(
     let adapter = |projection: &str| -> candle_core::Result<Option<Adapter>> {
         let Some(lora) = lora else { return Ok(None) };
         let [a, b] = names(projection);
+        let factor = |name: &str| Ok::<_, candle_core::Error>(Weight::Plain(parameters.tensor(name, learns)?));
         if !parameters.trained.contains_key(&a) {
             return Ok(None);
         }
-        Ok(Some(Adapter { a: parameters.tensor(&a, learns)?, b: parameters.tensor(&b, learns)?, scale: lora.scale() }))
+        Ok(Some(Adapter { a: factor(&a)?, b: factor(&b)?, scale: lora.scale() }))
     };
     Ok(Decoder::new(config, &|name| parameters.tensor(name, learns), &adapter)?)
 }

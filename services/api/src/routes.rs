@@ -82,7 +82,7 @@ pub fn router(api: Api) -> Router {
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
         .layer(middleware::map_response(problem_for_encoding))
-        .layer(middleware::from_fn(refuse_other_sites))
+        .layer(middleware::from_fn_with_state(api.clone(), refuse_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .with_state(api)

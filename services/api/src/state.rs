@@ -16,11 +16,14 @@ pub struct ApiLimits {
     pub batch_items: usize,
     /// Longest pause between two pieces of a body.
     pub body_pause: Duration,
+    /// Whether requests must be sent to `localhost` or an address, as where the service listens to its own machine alone: a browser may
+    /// be told that any other name is this machine.
+    pub local_names: bool,
 }
 
 impl Default for ApiLimits {
     fn default() -> Self {
-        Self { body_bytes: 64 << 20, batch_items: 65_536, body_pause: Duration::from_secs(30) }
+        Self { body_bytes: 64 << 20, batch_items: 65_536, body_pause: Duration::from_secs(30), local_names: false }
     }
 }
 

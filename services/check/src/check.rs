@@ -38,6 +38,9 @@ pub enum CheckError {
     /// The engine refuses a batch.
     #[error("the engine refuses the probes: {0}")]
     Engine(#[from] EngineError),
+    /// No row has the column of rollouts.
+    #[error("no row has rollouts: there is neither a file nor a column `{0}`")]
+    NoRollouts(String),
     /// A thread of ours ended before its time.
     #[error("a thread of the check ended before its time; report it with the dataset")]
     Thread,
@@ -67,8 +70,12 @@ pub async fn check(
 ) -> Result<Report, CheckError> {
     let (mut findings, mut sink) = (Findings::new(&options), Sink::new(&options));
     let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
+    let (mut rows_made, mut rows_rolled) = (0u64, 0u64);
     for dataset in datasets {
-        let rows = sources::open(&dataset.name, &dataset.path)?;
+        // Opening waits where the file is a pipe.
+        let Dataset { name, path, .. } = dataset.clone();
+        let opened = tokio::task::spawn_blocking(move || sources::open(&name, &path));
+        let rows = opened.await.map_err(|_| CheckError::Thread)??;
         let (chunks, reading) = chunks(rows, &options);
         let mut examined =
             pin!(chunks.map(|chunk| examine(engine.clone(), Arc::clone(&options), chunk)).buffered(AHEAD));
@@ -84,6 +91,10 @@ pub async fn check(
                 match row {
                     Ok(row) => {
                         count(&row, &mut summary, &mut report);
+                        if let Ok(subject) = &row.made {
+                            rows_made += 1;
+                            rows_rolled += u64::from(subject.rollouts.is_some());
+                        }
                         findings.note(&row, &mut sink);
                     }
                     Err((place, message)) => {
@@ -99,6 +110,9 @@ pub async fn check(
             return Err(SourceError::Empty(summary.dataset).into());
         }
         report.datasets.push(summary);
+    }
+    if let Some(column) = options.rollout_column.as_ref().filter(|_| rows_made > 0 && rows_rolled == 0) {
+        return Err(CheckError::NoRollouts(column.clone()));
     }
     findings.finish(&mut sink);
     let Sink { findings, counts, known, ignored, untold, .. } = sink;

@@ -11,6 +11,7 @@ pub mod duplicates;
 mod empty_accepted;
 pub(crate) mod field_missing;
 mod flaky;
+mod gold_missing;
 mod gold_not_parsed;
 mod gold_not_right;
 mod mixed_answers;
@@ -65,6 +66,7 @@ pub const ALL: &[&Code] = &[
     &field_missing::CODE,
     &task_not_made::CODE,
     &task_refused::CODE,
+    &gold_missing::CODE,
     &gold_not_parsed::CODE,
     &sql_gold_ambiguous::CODE,
     &task_ungradable::CODE,
@@ -98,6 +100,7 @@ type Rule = fn(&Examined, &mut Sink<'_>);
 /// What is seen of one row alone.
 const RULES: &[Rule] = &[
     task_refused::look,
+    gold_missing::look,
     gold_not_parsed::look,
     sql_gold_ambiguous::look,
     task_ungradable::look,

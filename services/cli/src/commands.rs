@@ -19,6 +19,7 @@ mod template;
 
 use std::future::Future;
 use std::path::Path;
+use std::time::Duration;
 
 use assay_node::Config;
 use assay_node::config::Override;
@@ -54,9 +55,15 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
     Ok(config)
 }
 
+/// How long threads that wait for a file of the user's, a pipe perhaps, are waited for at the end.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
 /// Runs a future on a runtime of its own.
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(future)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(future);
+    runtime.shutdown_timeout(LAST_WAIT);
+    result
 }
 
 /// Resolves when the process is asked to stop: interrupt or terminate.

@@ -52,14 +52,18 @@ fn planted(file: &str) -> BTreeSet<(u64, String)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| Some((number, code(line)?))).collect()
 }
 
-/// Options under which every planted fault shows.
-const LOOKING: &[&str] = &["--against", "benchmark.jsonl", "--rollouts", "rolls"];
+/// Options under which every planted fault of a file shows.
+fn looking(file: &str) -> Vec<&'static str> {
+    let rolled = std::fs::read_to_string(datasets().join(file)).unwrap().contains("\"rolls\"");
+    let rollouts: &[&str] = if rolled { &["--rollouts", "rolls"] } else { &[] };
+    [&["--against", "benchmark.jsonl"], rollouts].concat()
+}
 
 #[test]
 fn no_row_without_a_fault_is_told() {
     for (name, template) in DATASETS {
         let file = format!("{name}.jsonl");
-        let report = report(0, &[&[file.as_str()], *template, LOOKING].concat());
+        let report = report(0, &[&[file.as_str()], *template, &looking(&file)].concat());
         assert_eq!(found(&report), BTreeSet::new(), "{name}");
     }
 }
@@ -68,7 +72,7 @@ fn no_row_without_a_fault_is_told() {
 fn every_planted_fault_is_told_and_nothing_else() {
     for (name, template) in DATASETS {
         let file = format!("{name}-planted.jsonl");
-        let report = report(1, &[&[file.as_str()], *template, LOOKING].concat());
+        let report = report(1, &[&[file.as_str()], *template, &looking(&file)].concat());
         assert_eq!(found(&report), planted(&file), "{name}: {report:#}");
     }
 }
@@ -241,6 +245,44 @@ fn an_interrupted_check_says_so() {
         assert!(lines < 20_000_000, "it does not stop");
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(folder.path().join("rows.jsonl")).status().unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    let mut child = command.args(["check", "rows.jsonl"]).current_dir(folder.path()).spawn().unwrap();
+    // Nobody writes. Signals are heard as soon as the process says that it catches them.
+    let hears = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&caught, 16).unwrap() & 0b10 != 0
+    };
+    while !hears() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn rollouts_that_are_neither_a_file_nor_a_column_are_told() {
+    let output = assay(&datasets(), &["check", "queries.jsonl", "--rollouts", "roles.jsonl"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("neither a file nor a column `roles.jsonl`"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_answer_that_any_number_meets_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |tolerance: &str| {
+        format!(r#"{{"task":{{"type":"math","answer":"5 cm","tolerance":{{"absolute":{tolerance}}}}}}}"#)
+    };
+    std::fs::write(folder.path().join("rows.jsonl"), format!("{}\n{}\n", row("0.01"), row("100000"))).unwrap();
+    let output = assay(folder.path(), &["check", "rows.jsonl", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found(&report), BTreeSet::from([(2, "weak-checks".to_owned())]), "{report:#}");
 }
 
 #[test]

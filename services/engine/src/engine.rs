@@ -23,9 +23,6 @@ use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
 
-/// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others wait for.
-const DELIVERY_PATIENCE: Duration = Duration::from_secs(10);
-
 /// How results go out.
 pub enum Mode {
     /// All at once, in the order of the batch.
@@ -165,13 +162,13 @@ impl Engine {
         }
     }
 
-    /// Hands the latest wave to the stream and says whether anyone still listens. A client that does not read for [`DELIVERY_PATIENCE`] gives its place up; under
-    /// a key its batch is finished nevertheless, and found when it asks again.
+    /// Hands the latest wave to the stream and says whether anyone still listens. A client that does not read for as long as
+    /// [`Limits`](crate::Limits) say gives its place up; under a key its batch is finished nevertheless, and found when it asks again.
     async fn deliver(&self, plan: &Arc<Plan>, reply: &Reply, run: &Run<'_>) -> Result<bool, EngineError> {
         let (Mode::Streamed(sender), Some(wave)) = (run.mode, reply.last_wave()) else { return Ok(false) };
         let mut part = Reply::new(plan);
         part.push(Arc::clone(wave));
-        match sender.send_timeout(part, DELIVERY_PATIENCE).await {
+        match sender.send_timeout(part, self.inner.limits.delivery).await {
             Ok(()) => Ok(true),
             Err(SendTimeoutError::Closed(_)) => Ok(false),
             Err(SendTimeoutError::Timeout(_)) if run.keyed.is_some() => Ok(false),

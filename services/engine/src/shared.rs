@@ -1,6 +1,7 @@
 //! What all batches of a node share: graders, record, clock, workers, caches, doors; and what bounds them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_core::store::Store;
 use assay_core::{Clock, GraderTable, Ids, Lane};
@@ -34,6 +35,8 @@ pub struct Limits {
     pub in_cells: usize,
     /// Items at once in each other lane that waits for others.
     pub waiting: usize,
+    /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others wait for.
+    pub delivery: Duration,
 }
 
 impl Default for Limits {
@@ -47,6 +50,7 @@ impl Default for Limits {
             outcome_bytes: 64 << 20,
             in_cells: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
+            delivery: Duration::from_secs(10),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Node {
             prepared_bytes: config.engine.prepared_bytes,
             outcome_bytes: config.engine.outcome_bytes,
             in_cells: 2 * sandboxes.cells.count(),
-            waiting: defaults.waiting,
+            ..defaults
         };
         let policies = config.policies().map_err(|(name, error)| NodeError::Policy { name, error })?;
         for policy in policies.iter() {
@@ -153,8 +153,12 @@ impl Node {
     /// [`NodeError::Metrics`] when metrics cannot be collected.
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
-        let limits =
-            ApiLimits { body_bytes: server.body_bytes, batch_items: server.batch_items, ..ApiLimits::default() };
+        let limits = ApiLimits {
+            body_bytes: server.body_bytes,
+            batch_items: server.batch_items,
+            local_names: server.listen.ip().is_loopback() && !server.insecure,
+            ..ApiLimits::default()
+        };
         Ok(Api::new(ApiParts {
             engine: self.engine.clone(),
             programs: Arc::new(self.sandboxes.programs.clone()),

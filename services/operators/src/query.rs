@@ -14,9 +14,7 @@ impl Pairs {
     /// Reads a query or a form. A field that was left empty is as if it were not there.
     pub(crate) fn read(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
-        Self(
-            pairs.map(|(name, value)| (name, value.trim().to_owned())).filter(|(_, value)| !value.is_empty()).collect(),
-        )
+        Self(pairs.filter(|(_, value)| !value.is_empty()).collect())
     }
 
     /// The value under a name, the last one given.
@@ -25,8 +23,9 @@ impl Pairs {
     }
 
     fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Failure> {
-        let parse =
-            |value: &str| value.parse().map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")));
+        let parse = |value: &str| {
+            value.trim().parse().map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")))
+        };
         self.get(name).map(parse).transpose()
     }
 
@@ -124,7 +123,7 @@ impl Listing {
 /// A time as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, in UTC; in microseconds since the Unix epoch.
 fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
     let Some(text) = pairs.get(name) else { return Ok(None) };
-    let read = read_time(text);
+    let read = read_time(text.trim());
     let message = || format!("`{name}` is a time in UTC, as `2026-11-22` or `2026-11-22T03:45`, not `{text}`");
     read.map(Some).ok_or_else(|| Failure::parameter(message()))
 }
@@ -147,16 +146,16 @@ mod tests {
 
     #[test]
     fn a_link_reads_back_as_the_list_it_shows() {
-        let pairs = Pairs::read("run=a%2Fb+c&step=3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=");
+        let pairs = Pairs::read("run=a%2Fb+c+&step=+3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=");
         let listing = Listing::read(&pairs).unwrap();
-        assert_eq!(listing.filter.run.as_deref(), Some("a/b c"));
+        assert_eq!(listing.filter.run.as_deref(), Some("a/b c "), "names may end in a space");
         assert_eq!((listing.filter.step, listing.filter.score_min), (Some(3), Some(0.5)));
         assert_eq!((listing.filter.verdict, listing.before), (None, None));
         assert_eq!(listing.filter.since_us, Some(1_795_000_000_000_000));
         let link = Listing::link(&pairs, Some(GradeId::from(7)));
         let (_, query) = link.split_once('?').unwrap();
         let again = Listing::read(&Pairs::read(query)).unwrap();
-        assert_eq!((again.filter.run.as_deref(), again.before), (Some("a/b c"), Some(GradeId::from(7))));
+        assert_eq!((again.filter.run.as_deref(), again.before), (Some("a/b c "), Some(GradeId::from(7))));
     }
 
     #[test]

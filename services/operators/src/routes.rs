@@ -4,7 +4,7 @@ use assay_core::store::Store;
 use assay_engine::Engine;
 use axum::Router;
 use axum::middleware::map_response;
-use axum::response::Response;
+use axum::response::{Redirect, Response};
 use axum::routing::{get, post};
 use http::{HeaderValue, StatusCode, header};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ const POLICY: &str =
 pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
     Router::new()
         .route("/ui", get(home::page))
+        .route("/ui/", get(async || Redirect::permanent("/ui")))
         .route("/ui/runs", get(runs::page))
         .route("/ui/run", get(run::page))
         .route("/ui/grades", get(grades::page))

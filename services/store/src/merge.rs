@@ -26,13 +26,12 @@ use crate::writer::Loaded;
 /// Batches whose presence in the database is looked up at once.
 const LOOKUP: usize = 64;
 
-/// How long a read of pairs waits for those that are on their way into the database.
-const PAIRS_PATIENCE: Duration = Duration::from_secs(10);
-
 /// Both sources of a read.
 pub(crate) struct Sources<'s> {
     pub(crate) pending: &'s Pending,
     pub(crate) database: &'s dyn Database,
+    /// How long a read of pairs waits for those that are on their way into the database.
+    pub(crate) patience: Duration,
 }
 
 impl Sources<'_> {
@@ -225,7 +224,7 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn pairs(&self, model: &str, after: u64, limit: u32) -> Result<PairPage, StoreError> {
-        tokio::time::timeout(PAIRS_PATIENCE, self.pending.events_forgotten()).await.map_err(|_| {
+        tokio::time::timeout(self.patience, self.pending.events_forgotten()).await.map_err(|_| {
             StoreError::Unavailable("collected pairs wait for the database, which is locked or away".to_owned())
         })?;
         Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)

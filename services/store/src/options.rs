@@ -21,6 +21,8 @@ pub struct StoreOptions {
     pub readers: u32,
     /// How long closing waits for the database; what is not applied by then stays in the spool for the next start.
     pub close_timeout: Duration,
+    /// How long a read that needs everything in the database, as that of pairs, waits for what is on its way.
+    pub read_timeout: Duration,
 }
 
 impl StoreOptions {
@@ -35,6 +37,7 @@ impl StoreOptions {
             pending_bytes: 256 << 20,
             readers: 4,
             close_timeout: Duration::from_secs(30),
+            read_timeout: Duration::from_secs(10),
         }
     }
 }

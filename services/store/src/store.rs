@@ -70,6 +70,7 @@ pub struct DurableStore {
     /// One for each core: more threads would compress no faster and hold a context of zstd each.
     encoders: Semaphore,
     close_timeout: Duration,
+    read_timeout: Duration,
     closed: AtomicBool,
     running: Mutex<Running>,
     draining: watch::Sender<bool>,
@@ -135,6 +136,7 @@ impl DurableStore {
             compression: options.compression,
             encoders: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             close_timeout: options.close_timeout,
+            read_timeout: options.read_timeout,
             closed: AtomicBool::new(false),
             running: Mutex::new(Running {
                 appends: Some(appends),
@@ -156,7 +158,7 @@ impl DurableStore {
     }
 
     fn sources(&self) -> Sources<'_> {
-        Sources { pending: &self.pending, database: self.database.as_ref() }
+        Sources { pending: &self.pending, database: self.database.as_ref(), patience: self.read_timeout }
     }
 
     async fn append(&self, entry: Arc<Entry>) -> Result<(), StoreError> {

@@ -132,6 +132,10 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
     let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
     refuse_long_name("", "run", run.as_deref())?;
+    if run.as_deref() == Some("") {
+        let message = "`run` is empty; name the run, or leave the field out";
+        return Err(Problem::at(ErrorCode::InvalidField, "/run".to_owned(), message));
+    }
     refuse_count(raw_items.len(), limits)?;
     let mut items = Vec::with_capacity(raw_items.len());
     for (index, raw) in raw_items.iter().enumerate() {

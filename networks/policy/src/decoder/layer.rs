@@ -51,6 +51,20 @@ impl Layer {
         })
     }
 
+    /// Its weights laid out for many products.
+    pub(crate) fn laid_out(self) -> Result<Self> {
+        Ok(Self {
+            q: self.q.laid_out()?,
+            k: self.k.laid_out()?,
+            v: self.v.laid_out()?,
+            output: self.output.laid_out()?,
+            gate: self.gate.laid_out()?,
+            up: self.up.laid_out()?,
+            down: self.down.laid_out()?,
+            ..self
+        })
+    }
+
     /// `[tokens, hidden]` to the same.
     pub(crate) fn forward(
         &self,

@@ -7,7 +7,7 @@ mod projection;
 use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
 
-use crate::ops::{Heads, Tape, Turns, linear, rms_norm, rows};
+use crate::ops::{Heads, Tape, Turns, Weight, rms_norm, rows};
 
 pub(crate) use layer::Layer;
 pub(crate) use projection::Adapter;
@@ -18,7 +18,7 @@ pub(crate) struct Decoder {
     layers: Vec<Layer>,
     norm: Tensor,
     /// The embedding where the two are tied.
-    head: Tensor,
+    head: Weight,
     eps: f64,
 }
 
@@ -41,9 +41,18 @@ impl Decoder {
                 .map(|layer| Layer::new(config, &format!("model.layers.{layer}"), tensor, adapter))
                 .collect::<Result<_>>()?,
             norm: tensor("model.norm.weight")?,
-            head: if config.tied { embedding.clone() } else { tensor("lm_head.weight")? },
+            head: Weight::Plain(if config.tied { embedding.clone() } else { tensor("lm_head.weight")? }),
             embedding,
             eps: config.eps,
+        })
+    }
+
+    /// Its weights laid out for many products: as quick as can be for a few rows at a time, and nothing learns through them.
+    pub(crate) fn laid_out(self) -> Result<Self> {
+        Ok(Self {
+            layers: self.layers.into_iter().map(Layer::laid_out).collect::<Result<_>>()?,
+            head: self.head.laid_out()?,
+            ..self
         })
     }
 
@@ -58,6 +67,6 @@ impl Decoder {
 
     /// `[rows, hidden]` to `[rows, vocabulary]`.
     pub(crate) fn logits(&self, hidden: &Tensor, tape: &mut Tape) -> Result<Tensor> {
-        linear(hidden, &self.head, tape)
+        self.head.of(hidden, tape)
     }
 }

@@ -132,7 +132,7 @@ fn with_cache(
     mut cache: Cache,
 ) -> Result<Vec<Written>, PolicyError> {
     sampling.check()?;
-    let decoder = policy.view()?;
+    let decoder = policy.view()?.laid_out()?;
     let mut done: Vec<Written> = vec![Written::default(); wanted.len()];
     let mut finished = vec![false; wanted.len()];
     let mut next = 0;

@@ -13,6 +13,9 @@ use crate::ops::{Heads, Held, scale_of, softmax};
 /// Completions one worker takes at a time.
 const ROWS: usize = 8;
 
+/// Values that are added up at a time.
+const ABREAST: usize = 4;
+
 /// Keys and values of some tokens, row by row.
 type Pair = [Vec<f32>; 2];
 
@@ -62,7 +65,12 @@ impl Rows {
         let (qs, ks, vs) = (qs.slice::<f32>()?, ks.slice::<f32>()?, vs.slice::<f32>()?);
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let mut out = vec![0f32; qs.len()];
-        let look = Look { heads, scale: Real::narrow(scale_of(heads.head_dim)), window: self.windows[layer] };
+        let look = Look {
+            heads,
+            places: (0..heads.heads).map(|head| heads.keys_of(head)).collect(),
+            scale: Real::narrow(scale_of(heads.head_dim)),
+            window: self.windows[layer],
+        };
         let tokens = ks.par_chunks(kv_width).zip(vs.par_chunks(kv_width));
         let rows = self.rows.par_iter_mut().zip(out.par_chunks_mut(width)).zip(qs.par_chunks(width));
         rows.zip(tokens).with_min_len(ROWS).for_each_init(Vec::new, |shares, (((row, out), q), (k, v))| {
@@ -79,39 +87,65 @@ impl Rows {
 }
 
 /// How a token looks at those before it.
-#[derive(Clone, Copy)]
 struct Look {
     heads: Heads,
+    /// Where the keys of each head of queries lie within those of a token.
+    places: Vec<usize>,
     scale: f32,
     window: Option<usize>,
 }
 
 impl Look {
-    /// One token over the tokens of its prompt and its own.
+    /// One token over the tokens of its prompt and its own. Token after token is read for all heads, as they lie in memory.
     #[inline(always)]
-    fn back(self, prompt: &Pair, own: &Pair, q: &[f32], shares: &mut Vec<f32>, out: &mut [f32]) {
+    fn back(&self, prompt: &Pair, own: &Pair, q: &[f32], shares: &mut Vec<f32>, out: &mut [f32]) {
         let (head_dim, kv_width) = (self.heads.head_dim, self.heads.kv_width());
         let tokens = (prompt[0].len() + own[0].len()) / kv_width;
         let hidden = self.window.map_or(0, |window| tokens.saturating_sub(window));
+        let seen = tokens - hidden;
         // What is hidden is hidden of the prompt first.
         let of_prompt = (hidden * kv_width).min(prompt[0].len());
         let of_own = (hidden * kv_width).saturating_sub(prompt[0].len());
         let parts = |which: usize| [&prompt[which][of_prompt..], &own[which][of_own..]];
-        for (head, (q, out)) in q.chunks_exact(head_dim).zip(out.chunks_exact_mut(head_dim)).enumerate() {
-            let offset = self.heads.keys_of(head);
-            shares.clear();
-            for part in parts(0) {
-                for key in part.chunks_exact(kv_width) {
-                    shares.push(dot(q, &key[offset..offset + head_dim]) * self.scale);
+        // Head by head.
+        shares.resize(self.heads.heads * seen, 0.0);
+        let mut token = 0;
+        for part in parts(0) {
+            for key in part.chunks_exact(kv_width) {
+                for (head, place) in self.places.iter().enumerate() {
+                    let q = &q[head * head_dim..][..head_dim];
+                    shares[head * seen + token] = dot(q, &key[*place..][..head_dim]) * self.scale;
                 }
+                token += 1;
             }
+        }
+        for shares in shares.chunks_exact_mut(seen.max(1)) {
             softmax(shares);
-            let mut shares = shares.iter();
-            for part in parts(1) {
-                for (value, share) in part.chunks_exact(kv_width).zip(shares.by_ref()) {
-                    let value = &value[offset..offset + head_dim];
-                    out.iter_mut().zip(value).for_each(|(out, value)| *out += *share * *value);
+        }
+        let mut token = 0;
+        for part in parts(1) {
+            let abreast = part.chunks_exact(ABREAST * kv_width);
+            let rest = abreast.remainder();
+            for values in abreast {
+                for (head, place) in self.places.iter().enumerate() {
+                    let out = &mut out[head * head_dim..][..head_dim];
+                    let value = |which: usize| &values[which * kv_width + place..][..head_dim];
+                    let (a, b, c, d) = (value(0), value(1), value(2), value(3));
+                    let shares = &shares[head * seen + token..][..ABREAST];
+                    for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                        *out = *out + shares[0] * *a + shares[1] * *b + shares[2] * *c + shares[3] * *d;
+                    }
                 }
+                token += ABREAST;
+            }
+            for value in rest.chunks_exact(kv_width) {
+                for (head, place) in self.places.iter().enumerate() {
+                    let (out, share) = (&mut out[head * head_dim..][..head_dim], shares[head * seen + token]);
+                    for (out, value) in out.iter_mut().zip(&value[*place..][..head_dim]) {
+                        *out += share * *value;
+                    }
+                }
+                token += 1;
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Products with weights.
 
-use assay_kernels::{Product, View, multiply};
-use candle_core::{Result, Tensor};
+use assay_kernels::{Panels, Product, View, multiply};
+use candle_core::{DType, Result, Tensor};
+use rayon::prelude::*;
 
-use super::numbers::{Number, is_fused};
+use super::numbers::{Held, Number, is_fused};
 use super::tape::{Back, Pass, Tape};
 
 /// `x` of `[rows, in]` times the transpose of `weight` of `[out, in]`, to `[rows, out]`.
-pub(crate) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+pub(super) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if !is_fused(x) {
         return x.matmul(&weight.t()?);
     }
@@ -16,6 +17,53 @@ pub(crate) fn linear(x: &Tensor, weight: &Tensor, tape: &mut Tape) -> Result<Ten
         candle_core::bail!("rows of {inner} numbers do not fit a weight of {out} x {same}");
     }
     tape.run(Linear { rows, inner, out }, &[x, weight])
+}
+
+/// A weight of `[out, in]`.
+#[derive(Debug)]
+pub(crate) enum Weight {
+    /// As it is learned and stored.
+    Plain(Tensor),
+    /// Laid out for many products, of which no gradient is asked.
+    Laid(Panels),
+}
+
+impl Weight {
+    /// Laid out where there are products for it: on a CPU, in `f32`.
+    pub(crate) fn laid_out(self) -> Result<Self> {
+        match self {
+            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => {
+                Ok(Self::Laid(Panels::new(Held::new(&tensor).slice()?, tensor.dim(1)?)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// `x` of `[rows, in]` times its transpose, to `[rows, out]`.
+    pub(crate) fn of(&self, x: &Tensor, tape: &mut Tape) -> Result<Tensor> {
+        match self {
+            Self::Plain(weight) => linear(x, weight, tape),
+            Self::Laid(panels) => by_rows(x, panels),
+        }
+    }
+}
+
+/// Each worker takes some rows through the whole weight.
+fn by_rows(x: &Tensor, panels: &Panels) -> Result<Tensor> {
+    let (rows, inputs) = x.dims2()?;
+    let outputs = panels.outputs();
+    if inputs != panels.inputs() {
+        candle_core::bail!("rows of {inputs} numbers do not fit a weight of {outputs} x {}", panels.inputs());
+    }
+    let threads = if rows * inputs * outputs < ALONE { 1 } else { rayon::current_num_threads() };
+    let piece = rows.div_ceil(threads).next_multiple_of(Panels::ROWS);
+    let mut product = vec![0.0; rows * outputs];
+    let held = Held::new(x);
+    let pieces = product.par_chunks_mut((piece * outputs).max(1));
+    pieces
+        .zip(held.slice::<f32>()?.par_chunks((piece * inputs).max(1)))
+        .for_each(|(product, x)| panels.multiply(x, product));
+    Tensor::from_vec(product, (rows, outputs), x.device())
 }
 
 struct Linear {

@@ -17,7 +17,7 @@ mod tape;
 
 pub(crate) use add::{add, add_bias};
 pub(crate) use attention::{Heads, Span, attention, scale_of, softmax};
-pub(crate) use linear::linear;
+pub(crate) use linear::Weight;
 pub(crate) use log_probs::log_probs;
 pub(crate) use norm::rms_norm;
 pub(crate) use numbers::Held;

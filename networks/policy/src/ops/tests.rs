@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_core::Random;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
+use super::linear::linear;
 use super::*;
 
 fn random(shape: &[usize], stream: u64) -> Tensor {
@@ -48,6 +49,18 @@ fn held(inputs: &[Tensor], f: impl Fn(&[Tensor], &mut Tape) -> Result<Tensor>) {
             assert!((found - expected).abs() < 1e-7 * expected.abs().max(1.0), "{which}[{at}]: {found} for {expected}");
         }
     }
+}
+
+#[test]
+fn a_weight_that_is_laid_out_gives_the_same_products() {
+    let [x, weight] = [random(&[130, 300], 1), random(&[90, 300], 2)].map(|x| x.to_dtype(DType::F32).unwrap());
+    let plain = Weight::Plain(weight.clone()).of(&x, &mut Tape::default()).unwrap();
+    let laid = Weight::Plain(weight).laid_out().unwrap();
+    assert!(matches!(laid, Weight::Laid(_)));
+    close(&laid.of(&x, &mut Tape::default()).unwrap(), &plain, 1e-4);
+    assert!(laid.of(&plain, &mut Tape::default()).is_err(), "rows of 90 numbers do not fit");
+    let wide = Weight::Plain(random(&[2, 3], 3)).laid_out().unwrap();
+    assert!(matches!(wide, Weight::Plain(_)), "what learns in f64 stays as it is");
 }
 
 /// The same numbers of both types and of both ways.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Code, Severity, Sink, Survey};
+use super::{Code, Severity, Sink, Survey, gold_missing};
 use crate::examined::{Examined, shown};
 use crate::probes::Purpose;
 use crate::row::Place;
@@ -75,6 +75,9 @@ impl Survey for Answers {
             return;
         }
         let Some(gold) = subject.body.get("answer").and_then(serde_json::Value::as_str) else { return };
+        if gold_missing::applies(gold) {
+            return;
+        }
         let seen = self.0.entry(Kind::of(gold)).or_default();
         seen.count += 1;
         if seen.first.len() < MOST {

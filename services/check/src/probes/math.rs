@@ -1,4 +1,4 @@
-//! `math`: the gold in a box; wrong is another number, or the next letter.
+//! `math`: the gold in a box; wrong is another number, or the next letter. Of golds of other shapes a number is changed.
 
 use assay_core::Completion;
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn written(subject: &Subject, answer: &str) -> Completion {
 }
 
 /// Answers that differ from the gold whatever is tolerated: ten times as much and more, the other sign, the next letter. Golds of
-/// other shapes have no neighbour of which that is certain.
+/// other shapes have no neighbour of which that is certain, only some of which it is likely.
 fn wrong(subject: &Subject) -> Vec<Probe> {
     let golds = answers(subject);
     let [gold] = golds.as_slice() else { return Vec::new() };
@@ -47,7 +47,9 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
         && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','))
         && digits.matches('.').count() <= 1;
     if !is_number {
-        return Vec::new();
+        return changed(gold)
+            .map(|(what, answer)| Probe::new(Purpose::Variation(what), written(subject, &answer)))
+            .collect();
     }
     let mut probes = vec![probe("another number", format!("{sign}91{}", digits.trim_start_matches('0')))];
     if digits.chars().any(|c| matches!(c, '1'..='9')) {
@@ -55,6 +57,18 @@ fn wrong(subject: &Subject) -> Vec<Probe> {
         probes.push(probe("the other sign", format!("{other}{digits}")));
     }
     probes
+}
+
+/// A gold with its first number changed, and with its last; the same one of both where there is but one, in two ways.
+///
+/// A number may be a name (`x_1 = 5`) or without effect (`10^0`), so one change alone says nothing.
+fn changed(gold: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (first, last) = (gold.find(is_digit), gold.rfind(is_digit));
+    let before = |at: usize| format!("{}91{}", &gold[..at], &gold[at..]);
+    let behind = |at: usize| format!("{}37{}", &gold[..=at], &gold[at + 1..]);
+    let first = first.map(|at| ("its first number", before(at)));
+    first.into_iter().chain(last.map(|at| ("its last number", behind(at))))
 }
 
 /// The letter that a gold is, when it is one of the first letters of a choice.

@@ -139,7 +139,7 @@ pub(crate) struct Replay {
     #[command(flatten)]
     pub(crate) which: Which,
     /// Only so many grades of the run, drawn at random
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sample: Option<u32>,
     /// Which sample: the same number draws the same grades
     #[arg(long, value_name = "S", default_value_t = 0, requires = "sample")]
@@ -147,7 +147,7 @@ pub(crate) struct Replay {
     /// Stop unless this version of the grader grades now, as `math@2`
     #[arg(long, value_name = "GRADER@V")]
     pub(crate) expect: Vec<String>,
-    /// Set a field of every task, as `rel_tol=0.01`; the value is JSON, or else a text
+    /// Set a field of every task, as `form=decimal`; the value is JSON, or else a text
     #[arg(long = "option", value_name = "K=V", conflicts_with = "server")]
     pub(crate) options: Vec<String>,
     #[command(flatten)]

@@ -78,7 +78,7 @@ fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
     for option in given {
         let (name, text) = option
             .split_once('=')
-            .with_context(|| format!("`--option` is a field and its value, as `rel_tol=0.01`: `{option}`"))?;
+            .with_context(|| format!("`--option` is a field and its value, as `form=decimal`: `{option}`"))?;
         let value = match RawValue::from_string(text.to_owned()) {
             Ok(json) => json,
             Err(_) => serde_json::value::to_raw_value(text)?,

@@ -143,9 +143,10 @@ async fn a_stream_holds_the_same_results() {
     assert_eq!(house.memory.grades().len(), 300);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_client_that_does_not_read_gives_its_place_up() {
-    let house = house();
+    let limits = Limits { workers: 1, delivery: Duration::from_millis(50), ..Limits::default() };
+    let house = house_with(Memory::default(), limits);
     let (sender, waves) = mpsc::channel(1);
     let one = || batch(vec![item("exact", "1", "1")]);
     house.engine.grade(one(), Mode::Streamed(sender.clone())).await.map(drop).unwrap();

@@ -2,9 +2,9 @@
 //! waiting entries.
 //!
 //! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side by side under its number. The order
-//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. There are two exceptions: what a verdict,
-//! grader, channel, outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch; and a list by item,
-//! whose few rows are found by their own index, is sorted whole.
+//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. There are three exceptions: what a verdict,
+//! grader, channel, outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch; so are scores
+//! between 0 and 1 by theirs; and a list by item, whose few rows are found by their own index, is sorted whole.
 
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
@@ -119,11 +119,17 @@ pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>,
     let Found { run, kinds, around } = found;
     let run = *run;
     // Within a batch the grades of rare kinds are found by their index, which costs sorting the few of each batch.
-    let grades_of_batch = format!(
-        " cross join grades g {} on g.key between b.no << 24 and (b.no << 24) + 16777215 \
-          cross join kinds k on k.no = g.kind where ",
-        if kinds.is_some() { "indexed by grades_by_kind" } else { "" }
-    );
+    let in_batch = "g.key between b.no << 24 and (b.no << 24) + 16777215";
+    let (index, in_batch) = match kinds {
+        Some(_) => ("indexed by grades_by_kind", in_batch),
+        // `+` takes the affinity of the column away, under which no index over an expression is used.
+        None if is_between(filter) => {
+            ("indexed by grades_by_score", "g.key >> 24 = +b.no and g.score > 0 and g.score < 1")
+        }
+        None => ("", in_batch),
+    };
+    let grades_of_batch =
+        format!(" cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where ");
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
     let lead = lead(filter, &wanted);
@@ -204,6 +210,11 @@ pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>,
     filter_rows(&mut query, filter);
     query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
     query
+}
+
+/// Whether only scores between 0 and 1 are wanted, which have an index.
+fn is_between(filter: &GradeFilter) -> bool {
+    filter.score_min.is_some_and(|min| min > 0.0) && filter.score_max.is_some_and(|max| max < 1.0)
 }
 
 /// Looks only into batches that hold all that is wanted; the first facet leads, and its batches hold it. Compared with 1, because SQLite
@@ -324,6 +335,8 @@ mod tests {
                 "{filter:?}\n{plan}"
             );
             assert!(plan.contains(index), "{filter:?}\n{plan}");
+            let by_score = plan.contains("grades_by_score (<expr>=? AND score>? AND score<?)");
+            assert_eq!(by_score, is_between(&filter), "{filter:?}\n{plan}");
         }
     }
 
