@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_core::{ErrorCode, Task, TaskError};
-use serde::Deserialize;
-use serde_json::Number;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Number, Value};
 
 use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
@@ -78,7 +79,7 @@ enum RawForm {
 #[serde(deny_unknown_fields)]
 struct Body {
     answer: Answer,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "either_tolerance")]
     tolerance: Option<RawTolerance>,
     #[serde(default)]
     rounding: RawRounding,
@@ -168,6 +169,17 @@ impl MathTask {
             language: body.language,
         })
     }
+}
+
+/// A tolerance, or what to write where it is none of both.
+fn either_tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawTolerance>, D::Error> {
+    let written = Option::<Value>::deserialize(deserializer)?;
+    let read = |written: Value| {
+        let wrong =
+            || D::Error::custom(format!("it is {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"));
+        RawTolerance::deserialize(&written).map_err(|_| wrong())
+    };
+    written.map(read).transpose()
 }
 
 /// The tolerance as the exact decimal it was written as.

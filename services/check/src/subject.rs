@@ -99,7 +99,7 @@ impl Reader<'_> {
                 let Some(task) = &row.task else {
                     let columns: Vec<_> = row.columns.keys().map(|name| format!("`{name}`")).collect();
                     let message = format!(
-                        "the row has no `task`, and no template makes one of its columns {}",
+                        "the row has no `task`; name a template that makes one of its columns {}, such as `--template gsm8k`",
                         columns.join(", ")
                     );
                     return Err(NotMade { code: &field_missing::CODE, message });
