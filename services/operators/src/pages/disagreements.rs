@@ -54,13 +54,14 @@ pub(crate) struct Disagreements {
 
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreements>> {
     let store = store(&engine)?.as_ref();
-    let newest = store.grades(&GradeFilter::default(), None, NEWEST).await?.grades;
+    let newest = async { Ok(store.grades(&GradeFilter::default(), None, NEWEST).await?.grades) };
+    let (newest, judged, rows) = futures::try_join!(newest, judged(store), contradicted(store))?;
     Ok(Page(Disagreements {
         place: Place::Disagreements,
-        judged: judged(store).await?,
+        judged,
         crossed: crossed(&newest),
         looked: count(newest.len() as u64),
-        rows: contradicted(store).await?,
+        rows,
     }))
 }
 
