@@ -160,7 +160,7 @@ impl<S: Simd> Tile<'_, S> {
         let pairs = &self.panel.as_chunks::<2>().0[..len];
         let rows: [&[f32]; COUNT] = std::array::from_fn(|row| &rows[row * inputs + self.block.start..][..len]);
         let mut sums = [[simd.splat_f32s(0.0); 2]; COUNT];
-        #[expect(clippy::needless_range_loop, reason = "all are `len` long, and nothing is checked in the loop")]
+        // All are `len` long, so nothing is checked in the loop.
         for at in 0..len {
             let [one, other] = pairs[at];
             for (sums, row) in sums.iter_mut().zip(rows) {
