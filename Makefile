@@ -86,7 +86,7 @@ reads: build ## time every list, run and page on that database
 	python3 tests/load/reads.py "$(BINARY)" "$(DATABASE)" $(ARGS)
 
 crash: ## kill -9 a loaded server ten times and compare what clients were told with what is stored
-	$(CARGO) test --locked --package assay --test crash -- --nocapture
+	$(CARGO) test --locked --package assay --test commands crash:: -- --nocapture
 
 start: build ## time from exec to the first answer, and idle memory
 	python3 tests/load/start.py "$(BINARY)"

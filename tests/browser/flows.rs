@@ -1,5 +1,7 @@
 //! What operators do: find out why, look closer, decide.
 
+use serde_json::json;
+
 use crate::browser::Browser;
 use crate::service::Service;
 
@@ -101,13 +103,41 @@ async fn a_link_shows_somebody_else_the_same_rows() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_a_dataset_is_found_and_told_from_what_was() {
+    let service = Service::start().await;
+    let mut report = crate::service::check();
+    service.post("/v1/checks", &report).await;
+    report["counts"]["refusal-accepted"] = json!(2);
+    report["counts"]["gold-missing"] = json!(0);
+    let newest = service.post("/v1/checks", &report).await;
+    let browser = Browser::start(&service.address).await;
+    browser.open("/ui").await;
+    browser.go("gk").await;
+    browser.picture("checks").await;
+    browser.go("j\n").await;
+    assert_eq!(browser.address().await, format!("/ui/checks/{}", newest["check"].as_str().unwrap()));
+    assert_eq!(browser.count("tbody .row").await, 2, "codes");
+    let codes = browser.text("tbody:has(.row)").await;
+    assert!(codes.contains("gold-missing") && codes.contains("refusal-accepted"), "{codes}");
+    browser.picture("check").await;
+    let findings = async || browser.count("td.wide").await;
+    assert_eq!(findings().await, 2);
+    browser.follow("a.open[href*='refusal-accepted']").await;
+    assert_eq!(findings().await, 1);
+    assert!(browser.text("td.wide").await.contains("I cannot help"));
+    browser.follow("thead a").await;
+    assert_eq!(browser.count("thead a").await, 0, "the first check has none before it");
+    browser.close().await;
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn everything_is_reached_by_keys() {
     let service = Service::with_run(2).await;
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;
-    for (key, page) in
-        [("r", "runs"), ("g", "grades"), ("q", "queue"), ("c", "channels"), ("d", "disagreements"), ("s", "suspects")]
-    {
+    let pages = ["runs", "grades", "queue", "channels", "disagreements", "suspects", "checks"];
+    for (key, page) in ["r", "g", "q", "c", "d", "s", "k"].into_iter().zip(pages) {
         browser.go(&format!("g{key}")).await;
         assert_eq!(browser.address().await, format!("/ui/{page}"));
     }

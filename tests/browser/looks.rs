@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::service::Service;
 
-/// Every page, with a grade of the newest step.
+/// Every page, with a grade of the newest step and a check.
 async fn pages(service: &Service) -> Vec<(&'static str, String)> {
     let newest = service.get("/v1/grades?limit=1&verdict=wrong_answer").await;
+    let check = service.post("/v1/checks", &crate::service::check()).await;
     let grade = newest["grades"][0]["grade"].as_str().unwrap().to_owned();
     vec![
         ("home", "/ui".to_owned()),
@@ -20,6 +21,8 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("channels", "/ui/channels".to_owned()),
         ("disagreements", "/ui/disagreements".to_owned()),
         ("suspects", "/ui/suspects".to_owned()),
+        ("checks", "/ui/checks".to_owned()),
+        ("check", format!("/ui/checks/{}", check["check"].as_str().unwrap())),
         ("missing", "/ui/nothing".to_owned()),
     ]
 }

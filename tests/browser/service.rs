@@ -48,8 +48,12 @@ impl Service {
     }
 
     pub(crate) async fn grade(&self, batch: &Value) -> Value {
-        let request = client().post(format!("{}/v1/grade", self.address));
-        let reply = request.json(batch).send().await.unwrap();
+        self.post("/v1/grade", batch).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
+        let request = client().post(format!("{}{path}", self.address));
+        let reply = request.json(body).send().await.unwrap();
         assert_eq!(reply.status(), 200);
         reply.json().await.unwrap()
     }
@@ -65,6 +69,26 @@ impl Service {
             serving.await.unwrap();
         }
     }
+}
+
+/// The report of a check with an error and a warning.
+pub(crate) fn check() -> Value {
+    json!({
+        "version": "0.1.0", "errors": 1, "warnings": 1,
+        "datasets": [{
+            "dataset": "hf://org/sums@0123456789abcdef0123456789abcdef01234567/train.parquet",
+            "revision": "0123456789abcdef0123456789abcdef01234567", "rows": 7_473, "checked": 1_000,
+            "tasks": { "math": 990, "code": 10 },
+            "mutants": { "math": { "tried": 4_950, "killed": 4_950 }, "code": { "tried": 61, "killed": 58 } },
+        }],
+        "counts": { "gold-missing": 1, "refusal-accepted": 1 },
+        "findings": [
+            { "code": "gold-missing", "severity": "error", "dataset": "train.parquet", "row": 17, "key": "#5d41402abc4b",
+              "message": "the gold answer `N/A` says that there is none; give the answer, or take the row out" },
+            { "code": "refusal-accepted", "severity": "warning", "dataset": "train.parquet", "row": 812, "key": "sum/812",
+              "message": "a completion that says `I cannot help with that.` passes; its tests are too weak" },
+        ],
+    })
 }
 
 /// Eight groups of four answers: mathematics with a check beside it, programs, documents.

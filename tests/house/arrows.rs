@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
     ("assay-wire", &["assay-core"]),
-    ("assay-operators", &["assay-engine", "assay-correction", "assay-core"]),
+    ("assay-operators", &["assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-api", &["assay-operators", "assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),

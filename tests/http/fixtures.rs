@@ -119,6 +119,10 @@ impl Service {
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Got {
+        self.send(Request::post(path).body(Body::from(body.to_string())).unwrap()).await
+    }
+
     pub(crate) async fn grade(&self, batch: &Value) -> Got {
         self.grade_with(batch.to_string(), &[]).await
     }

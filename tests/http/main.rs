@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod bodies;
+mod checks;
 mod filled;
 mod fixtures;
 mod grading;

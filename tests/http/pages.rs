@@ -57,7 +57,16 @@ fn id(result: &Value) -> String {
 
 #[tokio::test]
 async fn every_page_answers_without_a_grade_and_with_a_run() {
-    let pages = ["/ui", "/ui/runs", "/ui/grades", "/ui/queue", "/ui/channels", "/ui/disagreements", "/ui/suspects"];
+    let pages = [
+        "/ui",
+        "/ui/runs",
+        "/ui/grades",
+        "/ui/queue",
+        "/ui/channels",
+        "/ui/disagreements",
+        "/ui/suspects",
+        "/ui/checks",
+    ];
     let empty = service().await;
     for page in pages {
         assert!(text(&empty, page).await.contains("class=\"none\""), "{page} says that there is nothing");
@@ -93,8 +102,18 @@ async fn hostile_texts_stay_texts() {
     assert_eq!(reply.status, 200, "{:?}", reply.bytes);
     let reply = reply.json();
     let mut pages: Vec<String> =
-        ["/ui", "/ui/runs", "/ui/grades", "/ui/queue", "/ui/channels", "/ui/suspects"].map(str::to_owned).into();
+        ["/ui", "/ui/runs", "/ui/grades", "/ui/queue", "/ui/channels", "/ui/suspects", "/ui/checks"]
+            .map(str::to_owned)
+            .into();
     pages.extend(reply["results"].as_array().unwrap().iter().map(|result| format!("/ui/grades/{}", id(result))));
+    let finding =
+        json!({ "code": HOSTILE, "severity": "error", "dataset": HOSTILE, "key": HOSTILE, "message": HOSTILE });
+    let dataset = json!({ "dataset": HOSTILE, "revision": HOSTILE, "rows": 1, "checked": 1, "tasks": { HOSTILE: 1 },
+        "mutants": { HOSTILE: { "tried": 1, "killed": 1 } } });
+    let check = json!({ "version": HOSTILE, "errors": 1, "warnings": 0, "failed": 1, "first_failure": HOSTILE,
+        "datasets": [dataset], "counts": { HOSTILE: 1 }, "findings": [finding] });
+    let check = service.post("/v1/checks", &check).await.json();
+    pages.push(format!("/ui/checks/{}", check["check"].as_str().unwrap()));
     let query: String = form(&[("name", run.as_str())]);
     pages.push(format!("/ui/run?{query}"));
     for page in pages {
@@ -154,6 +173,9 @@ async fn what_is_not_there_or_written_wrong_is_told() {
         (404, "/ui/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST"),
         (400, "/ui/queue?passes=maybe"),
         (400, "/ui/suspects?name=r"),
+        (400, "/ui/checks?code=x"),
+        (400, "/ui/checks/x"),
+        (404, "/ui/checks/01JD5XW7P9V6F8K4M3N2Q1R0ST"),
     ];
     for (status, path) in cases {
         let got = service.get(path).await;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::DatasetCheck;
 use crate::pair::CollectedPair;
 use crate::record::GradeRecord;
 use crate::{GradeId, Hash};
@@ -138,6 +139,8 @@ pub enum Event {
     Calibrated(Calibration),
     /// A pair was collected for a reward model.
     Collected(CollectedPair),
+    /// Datasets were checked.
+    Checked(DatasetCheck),
 }
 
 /// Where counts belong: a channel, the version of its grader, and a stretch of time.
@@ -355,7 +358,7 @@ impl ChannelCounts {
     /// Adds an event.
     pub fn add_event(&mut self, event: &Event) {
         match event {
-            Event::Drawn(_) | Event::Collected(_) => {}
+            Event::Drawn(_) | Event::Collected(_) | Event::Checked(_) => {}
             Event::Calibrated(calibration) => {
                 let key = (calibration.channel.clone(), calibration.version);
                 let known = self.calibrations.entry(key).or_insert_with(|| calibration.clone());

@@ -9,6 +9,7 @@
 
 pub mod channel;
 pub mod chart;
+pub mod check;
 pub mod clock;
 pub mod error;
 pub mod evidence;

@@ -133,6 +133,8 @@ pub enum BodyKind {
     Policy,
     /// A pair for a reward model, a JSON object.
     Pair,
+    /// A report of a check of datasets, a JSON object.
+    Report,
 }
 
 /// A completion, a prompt or a task, kept once by its hash.

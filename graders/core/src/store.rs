@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::Visit;
 use crate::channel::{Adjudication, Appeal, ChannelCounts, Draw};
 use crate::chart::Steps;
+use crate::check::DatasetCheck;
 use crate::grader::BoxFuture;
 use crate::pair::{KnownPairs, PairPage};
 use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use crate::rollup::Rollups;
-use crate::{Hash, clock::GradeId};
+use crate::{Hash, clock::BatchId, clock::GradeId};
 
 /// The record cannot be read or written now.
 #[derive(Debug, thiserror::Error)]
@@ -232,6 +233,22 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// [`StoreError`], as all reads.
     fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>>;
+
+    /// Checks of datasets with an id below `before`, the newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn dataset_checks(
+        &self,
+        before: Option<BatchId>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>>;
+
+    /// One check of datasets.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
 
     /// Whether reading works now; the message says why not.
     ///

@@ -30,6 +30,8 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(v1::channels::list))
         .routes(routes!(v1::channels::compare))
         .routes(routes!(v1::channels::calibrate))
+        .routes(routes!(v1::checks::record, v1::checks::list))
+        .routes(routes!(v1::checks::get))
         .routes(routes!(v1::policies::list))
         .routes(routes!(v1::policies::get))
         .routes(routes!(v1::policies::check))

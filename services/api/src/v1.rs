@@ -2,6 +2,7 @@
 
 pub(crate) mod adjudications;
 pub(crate) mod channels;
+pub(crate) mod checks;
 pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;

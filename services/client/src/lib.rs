@@ -10,6 +10,7 @@ use assay_wire::channels::{
     AdjudicateRequest, AdjudicationBody, CalibrationBody, ChannelsBody, ComparisonBody, DrawnBody, PoliciesBody,
     SuggestRequest, SuggestionsBody,
 };
+use assay_wire::checks::{CheckBody, CheckReport};
 use assay_wire::grades::{GradeDetail, GradersBody, GradesBody, ReplayBody};
 use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
 use assay_wire::reply::GradeReply;
@@ -194,6 +195,14 @@ impl Client {
     /// [`ClientError`].
     pub async fn adjudicate(&self, grade: &str, word: &AdjudicateRequest) -> Result<AdjudicationBody, ClientError> {
         self.send(self.call(Method::POST, &format!("v1/grades/{grade}/adjudicate"), &[])?.json(word), false).await
+    }
+
+    /// Keeps the report of a check of datasets.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn record_check(&self, report: &CheckReport) -> Result<CheckBody, ClientError> {
+        self.send(self.call(Method::POST, "v1/checks", &[])?.json(report), false).await
     }
 
     /// The policies of the server.

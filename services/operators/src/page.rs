@@ -16,6 +16,7 @@ pub(crate) enum Place {
     Channels,
     Disagreements,
     Suspects,
+    Checks,
     Nowhere,
 }
 
@@ -37,6 +38,7 @@ impl Place {
         (Self::Channels, "/ui/channels", "Channels", "c"),
         (Self::Disagreements, "/ui/disagreements", "Disagreements", "d"),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
+        (Self::Checks, "/ui/checks", "Checks", "k"),
     ];
 
     /// The navigation as it stands on a page of this place.

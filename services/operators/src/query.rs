@@ -22,7 +22,8 @@ impl Pairs {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Failure> {
+    /// The value under a name, as it reads.
+    pub(crate) fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Failure> {
         let parse = |value: &str| {
             value.trim().parse().map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")))
         };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::assets;
 use crate::failure::{Failure, Result};
-use crate::pages::{channels, disagreements, grade, grades, home, queue, run, runs, suspects};
+use crate::pages::{channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects};
 
 /// What a page may load and where it may send: nothing but this service. Inline scripts and styles are refused, so a completion that
 /// got past the escaping would still not run.
@@ -32,6 +32,8 @@ pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
         .route("/ui/queue", get(queue::page).post(queue::draw))
         .route("/ui/queue/{id}", get(queue::drawn))
         .route("/ui/channels", get(channels::page))
+        .route("/ui/checks", get(checks::page))
+        .route("/ui/checks/{id}", get(check::page))
         .route("/ui/disagreements", get(disagreements::page))
         .route("/ui/suspects", get(suspects::page))
         .route("/ui/assets/{name}", get(assets::asset))

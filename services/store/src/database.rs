@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
@@ -147,6 +148,13 @@ pub(crate) trait Snapshot: Send {
         after: u64,
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, DatabaseError>>;
+
+    /// Checks of datasets with an id below `before`, the newest first, at most `limit`.
+    fn dataset_checks(
+        &mut self,
+        before: BatchId,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, DatabaseError>>;
 
     /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
     fn visits<'a>(

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
 use assay_core::record::{Body, Claim, GradeRecord, RequestKey, SealedReply};
@@ -228,6 +229,31 @@ impl Sources<'_> {
             StoreError::Unavailable("collected pairs wait for the database, which is locked or away".to_owned())
         })?;
         Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
+    }
+
+    pub(crate) async fn dataset_checks(
+        &self,
+        before: Option<BatchId>,
+        limit: u32,
+    ) -> Result<Vec<DatasetCheck>, StoreError> {
+        let before = before.unwrap_or_else(|| u128::MAX.into());
+        let (items, mut snapshot) = self.view(|digest| digest.events).await?;
+        let mut found = snapshot.dataset_checks(before, limit).await?;
+        for item in items {
+            found.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
+                Event::Checked(check) if check.id < before => Some(check.clone()),
+                _ => None,
+            }));
+        }
+        found.sort_by_key(|check| std::cmp::Reverse(check.id));
+        found.dedup_by_key(|check| check.id);
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    pub(crate) async fn dataset_check(&self, id: BatchId) -> Result<Option<DatasetCheck>, StoreError> {
+        let after = u128::from(id).checked_add(1).map(BatchId::from);
+        Ok(self.dataset_checks(after, 1).await?.into_iter().find(|check| check.id == id))
     }
 }
 

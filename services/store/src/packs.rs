@@ -97,7 +97,8 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
     let mut packs = Vec::new();
     let mut joined = Vec::with_capacity(PACK_BYTES);
     let mut places = Vec::new();
-    for kind in [BodyKind::Task, BodyKind::Text, BodyKind::Messages, BodyKind::Policy, BodyKind::Pair] {
+    for kind in [BodyKind::Task, BodyKind::Text, BodyKind::Messages, BodyKind::Policy, BodyKind::Pair, BodyKind::Report]
+    {
         for body in bodies.iter().filter(|body| body.kind == kind) {
             if !places.is_empty() && joined.len() + body.content.len() > PACK_BYTES {
                 packs.push(close(&mut joined, &mut places, level)?);

@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
-use assay_core::{BoxFuture, Clock, GradeId, Hash, Ids, Visit};
+use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
@@ -402,6 +403,18 @@ impl Reader for DurableStore {
 
     fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         Box::pin(async move { self.sources().pairs(model, after, limit).await })
+    }
+
+    fn dataset_checks(
+        &self,
+        before: Option<BatchId>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+        Box::pin(async move { self.sources().dataset_checks(before, limit).await })
+    }
+
+    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+        Box::pin(async move { self.sources().dataset_check(id).await })
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -1,6 +1,7 @@
 //! Owns the JSON of requests and replies and its OpenAPI schemas. Owns no socket and no grading.
 
 pub mod channels;
+pub mod checks;
 pub mod grades;
 pub mod pairs;
 pub mod problem;

@@ -128,7 +128,7 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(body: &'de [u8], error: &se
             error.column()
         )
     } else {
-        format!("the body is not JSON: {error}")
+        format!("not JSON: {error}")
     };
     Problem::new(ErrorCode::MalformedJson, message)
 }

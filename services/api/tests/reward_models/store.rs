@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage, StoredPair};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
-use assay_core::{BoxFuture, GradeId, Hash, Visit};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash, Visit};
 
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Vec<StoredPair>>);
@@ -108,6 +109,14 @@ impl Reader for Memory {
     }
 
     fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        nothing()
+    }
+
+    fn dataset_checks(&self, _: Option<BatchId>, _: u32) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+        nothing()
+    }
+
+    fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
         nothing()
     }
 

@@ -72,6 +72,9 @@ pub(crate) struct Check {
     /// What rollouts came to: results of `assay grade` whose groups are ids of rows, or a column with rollouts or rewards
     #[arg(long, value_name = "FILE|COLUMN")]
     pub(crate) rollouts: Option<String>,
+    /// Send the report to this server too: it keeps it, and shows it under `/ui/checks`
+    #[arg(long, value_name = "URL")]
+    pub(crate) record: Option<String>,
     /// Times that each gold and solution is graded, to see whether it gets one verdict
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) repeats: u32,

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
+use anyhow::Context;
+use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
+use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
 
 use super::{block_on, configuration, stop_signal, template};
@@ -24,8 +27,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
     let config = configuration(file, settings)?;
     let options = Arc::new(options(arguments)?);
     let reports = reports::Reports::open(arguments)?;
+    let record = arguments.record.as_deref().map(|server| Client::new(server, Retry::default())).transpose()?;
     let Some(report) = block_on(checked(config, arguments, options))? else { return Ok(Ended::Interrupted) };
     reports.write(&report)?;
+    if let Some(record) = record {
+        block_on(send(&record, &report))?;
+    }
     anyhow::ensure!(
         report.failed == 0,
         "{} probes could not be graded; the first: {}",
@@ -33,6 +40,15 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
         report.first_failure.as_deref().unwrap_or_default()
     );
     Ok(if report.total() == 0 { Ended::Done } else { Ended::Findings })
+}
+
+/// Sends the report to the record, as it is written in JSON.
+async fn send(record: &Client, report: &Report) -> anyhow::Result<()> {
+    let mut json = Vec::new();
+    Format::Json.write(report, &mut json)?;
+    let sent = serde_json::from_slice(&json)?;
+    record.record_check(&sent).await.context("the report is written, and could not be sent to the record")?;
+    Ok(())
 }
 
 /// The report; `None` when it was interrupted.

@@ -98,5 +98,9 @@ async fn copy(source: &Source, arguments: &Export, sink: &mut dyn Sink) -> anyho
         progress.advance(page.len() as u64);
     }
     progress.finish();
+    if arguments.limit.unwrap_or(u64::MAX) == left && left > 0 {
+        // A name written wrong would look like a run without grades.
+        tracing::warn!("no grade of the record fits; `assay runs` lists the runs");
+    }
     Ok(Ended::Done)
 }

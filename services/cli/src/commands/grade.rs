@@ -19,7 +19,7 @@ use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Grade;
 use crate::exit::Ended;
 use crate::progress::Progress;
-use input::{Chunk, Line, Unread};
+use input::{Line, Unread};
 
 /// Chunks graded at once: while one is written, the next is graded and a third is read.
 const CHUNKS_AHEAD: usize = 2;
@@ -118,10 +118,10 @@ async fn write(
 
 /// The result of a line that is no item, with every key of a result: the task side is at fault, nothing is lost.
 fn unread(line: &Unread) -> Value {
-    let Unread { id, group, problem } = line;
-    let message = match &problem.pointer {
-        Some(pointer) => format!("`{pointer}`: {}", problem.message),
-        None => problem.message.to_string(),
+    let Unread { line, id, group, problem } = line;
+    let message = match problem.pointer.as_deref() {
+        Some("") | None => format!("line {line}: {}", problem.message),
+        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
     };
     json!({
         "id": id, "group": group, "grade": null, "channel": null, "grader": null,
@@ -139,7 +139,7 @@ fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::R
     let mut written = Written { lines: Vec::new(), count: lines.len() as u64, unread: 0 };
     for line in lines {
         match line {
-            Line::Item => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
+            Line::Item(_) => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
             Line::Unread(line) => {
                 serde_json::to_writer(&mut written.lines, &unread(line))?;
                 written.unread += 1;

@@ -85,6 +85,8 @@ fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayE
             Ok(Completion::Text(text.into()))
         }
         BodyKind::Messages => serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string())),
-        BodyKind::Task | BodyKind::Policy | BodyKind::Pair => Err(bad("it is a task, a policy or a pair".to_owned())),
+        BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
+            Err(bad("it is a task, a policy, a pair or a report".to_owned()))
+        }
     }
 }

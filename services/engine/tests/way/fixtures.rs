@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
 use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
 use assay_core::grader::{BoxFuture, Unprepared};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::prompt::{self, Visits};
@@ -14,8 +15,9 @@ use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedRepl
 use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
-    Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane, Outcome,
-    PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec, Visit,
+    BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane,
+    Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec,
+    Visit,
 };
 use assay_correction::Rates;
 use assay_correction::channel::Settings;
@@ -270,6 +272,14 @@ impl Reader for Memory {
 
     fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn dataset_checks(&self, _: Option<BatchId>, _: u32) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {

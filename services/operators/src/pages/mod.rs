@@ -1,6 +1,8 @@
 //! A module for each page: what it reads, what it shows, its template.
 
 pub(crate) mod channels;
+pub(crate) mod check;
+pub(crate) mod checks;
 pub(crate) mod disagreements;
 pub(crate) mod grade;
 pub(crate) mod grades;

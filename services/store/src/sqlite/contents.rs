@@ -47,6 +47,7 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
                 BodyKind::Task => 2,
                 BodyKind::Policy => 3,
                 BodyKind::Pair => 4,
+                BodyKind::Report => 5,
             };
             values
                 .add(&body.hash.as_bytes()[..])

@@ -1,4 +1,5 @@
-//! Responsible for what happens beside grading: adjudications, draws, calibrations and collected pairs, each exactly once.
+//! Responsible for what happens beside grading: adjudications, draws, calibrations, collected pairs and checks of datasets, each exactly
+//! once.
 
 use assay_core::GradeId;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
@@ -6,8 +7,8 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::insert::Values;
-use super::pairs;
 use super::rows::id_bytes;
+use super::{checks, pairs};
 use crate::database::DatabaseError;
 
 const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, version, graded_pass, pass, \
@@ -30,6 +31,7 @@ pub(super) async fn insert(
             // Of two calibrations the later one stands, however often it is written.
             Event::Calibrated(_) => true,
             Event::Collected(pair) => pairs::insert(connection, pair).await?,
+            Event::Checked(check) => checks::insert(connection, check).await?,
         };
         if new {
             counts.add_event(event);

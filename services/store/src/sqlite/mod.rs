@@ -17,6 +17,7 @@
 mod apply;
 mod channels;
 mod charts;
+mod checks;
 mod contents;
 mod events;
 mod facets;

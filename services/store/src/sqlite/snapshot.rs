@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use assay_core::channel::{Adjudication, ChannelCounts, Draw};
 use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, BodyKind, Claim, GradeRecord, RequestKey, SealedReply};
 use assay_core::rollup::Rollups;
@@ -15,7 +16,7 @@ use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::query::Found;
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
-use super::{POSITION_BITS, channels, charts, events, pairs, prompts, query, rollups};
+use super::{POSITION_BITS, channels, charts, checks, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
 use crate::spool::Position;
@@ -231,6 +232,7 @@ fn kind(number: i64) -> Result<BodyKind, DatabaseError> {
         2 => Ok(BodyKind::Task),
         3 => Ok(BodyKind::Policy),
         4 => Ok(BodyKind::Pair),
+        5 => Ok(BodyKind::Report),
         _ => Err(DatabaseError::Row {
             table: "bodies",
             column: "kind",
@@ -329,6 +331,14 @@ impl Snapshot for Open {
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, DatabaseError>> {
         Box::pin(pairs::page(&mut self.transaction, model, after, limit))
+    }
+
+    fn dataset_checks(
+        &mut self,
+        before: BatchId,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, DatabaseError>> {
+        Box::pin(checks::list(&mut self.transaction, before, limit))
     }
 
     fn visits<'a>(

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 mod channels;
+mod checks;
 mod claims;
 mod faults;
 mod model;

@@ -62,7 +62,7 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
 async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
     Ok(store.body(hash).await?.map_or(Value::Null, |Body { kind, content, .. }| match kind {
         BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
-        BodyKind::Messages | BodyKind::Task | BodyKind::Policy | BodyKind::Pair => {
+        BodyKind::Messages | BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
             serde_json::from_slice(&content).unwrap_or(Value::Null)
         }
     }))

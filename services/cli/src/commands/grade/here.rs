@@ -7,17 +7,16 @@ use assay_wire::Problem;
 
 use crate::arguments::Grade;
 
-use super::{Chunk, Line, Unread, Written, join};
+use super::input::{self, Chunk, Line, Unread};
+use super::{Written, join};
 
 pub(super) async fn grade(engine: &Engine, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
     let mut graded = Vec::with_capacity(items.len());
-    let mut places = lines.iter_mut().filter(|line| matches!(line, Line::Item));
     let mut policies = Inline::new(engine);
-    for item in items {
+    for (item, (place, line)) in items.into_iter().zip(input::items(&mut lines)) {
         let policy = policies.policy("/policy", item.request.policy.as_ref());
         let mut item = batch::item(item);
-        let place = places.next();
         let checked = engine.check(&item).map_err(|error| Problem::of_task("/task", error)).and(policy);
         match checked {
             Ok(policy) => {
@@ -25,9 +24,7 @@ pub(super) async fn grade(engine: &Engine, chunk: Chunk, arguments: &Grade) -> a
                 graded.push(item);
             }
             Err(problem) => {
-                if let Some(place) = place {
-                    *place = Line::Unread(Unread { id: item.id, group: item.group, problem });
-                }
+                *place = Line::Unread(Unread { line, id: item.id, group: item.group, problem });
             }
         }
     }

@@ -23,24 +23,34 @@ const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 
 /// One line of the input, in order.
 pub(super) enum Line {
-    /// The next of the chunk's items.
-    Item,
+    /// The next of the chunk's items, and the number of its line.
+    Item(u64),
     /// No item that can be graded.
     Unread(Unread),
 }
 
 /// Why a line is graded by nobody, and what it said of itself.
 pub(super) struct Unread {
+    /// Its number, from 1.
+    pub(super) line: u64,
     pub(super) id: Option<String>,
     pub(super) group: Option<String>,
     pub(super) problem: Problem,
 }
 
-impl From<Problem> for Unread {
-    /// A line of which nothing is known.
-    fn from(problem: Problem) -> Self {
-        Self { id: None, group: None, problem }
+impl Unread {
+    /// A line of which nothing is known but its number.
+    fn new(line: u64, problem: Problem) -> Self {
+        Self { line, id: None, group: None, problem }
     }
+}
+
+/// The lines that are items, with their numbers.
+pub(super) fn items(lines: &mut [Line]) -> impl Iterator<Item = (&mut Line, u64)> {
+    lines.iter_mut().filter_map(|line| match *line {
+        Line::Item(number) => Some((line, number)),
+        Line::Unread(_) => None,
+    })
 }
 
 /// Some lines, and the items among them.
@@ -89,8 +99,8 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => {
-                let problem = Problem::new(ErrorCode::Internal, format!("line {number}: {error}"));
-                chunk.lines.push(Line::Unread(problem.into()));
+                let problem = Problem::new(ErrorCode::Internal, error.to_string());
+                chunk.lines.push(Line::Unread(Unread::new(number, problem)));
                 break;
             }
         }
@@ -108,10 +118,10 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
                     groups.next_chunk();
                 }
                 groups.note(group, number);
-                chunk.lines.push(Line::Item);
+                chunk.lines.push(Line::Item(number));
                 chunk.items.push(item);
             }
-            Err(problem) => chunk.lines.push(Line::Unread(problem.into())),
+            Err(problem) => chunk.lines.push(Line::Unread(Unread::new(number, problem))),
         }
     }
     if !chunk.lines.is_empty() {
@@ -125,14 +135,12 @@ fn empty() -> Chunk {
 }
 
 fn decode_line(line: &[u8], number: u64, template: Option<&Template>) -> Result<DecodedItem, Problem> {
-    let in_line =
-        |problem: Problem| Problem { message: format!("line {number}: {}", problem.message).into(), ..problem };
     let text = std::str::from_utf8(line)
-        .map_err(|error| in_line(Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}"))))?;
+        .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}")))?;
     // Editors of another system put a byte order mark before the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let made = template.map(|template| rows::item(text, template)).transpose().map_err(in_line)?;
-    let (item, warnings) = decode_item(made.as_deref().unwrap_or(text), "").map_err(in_line)?;
+    let made = template.map(|template| rows::item(text, template)).transpose()?;
+    let (item, warnings) = decode_item(made.as_deref().unwrap_or(text), "")?;
     for warning in warnings {
         tracing::warn!(line = number, field = warning.pointer, "{}", warning.message);
     }

@@ -6,7 +6,8 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use crate::arguments::Grade;
 
-use super::{Chunk, Line, Unread, Written, join};
+use super::input::{self, Chunk, Line, Unread};
+use super::{Written, join};
 
 pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
     let Chunk { mut lines, items } = chunk;
@@ -30,19 +31,20 @@ pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> a
             Err(error) => return Err(error.into()),
         };
         // One item's fault is not the others': it is set aside and the rest sent again.
-        let Some(at) = item_of(&refused, &request.items) else {
+        let Some((at, problem)) = item_of(&refused, &request.items) else {
             anyhow::bail!("the server refused the items: {refused}")
         };
         let ItemRequest { id, group, .. } = request.items.remove(at);
-        if let Some(place) = lines.iter_mut().filter(|line| matches!(line, Line::Item)).nth(at) {
-            *place = Line::Unread(Unread { id, group, problem: refused });
+        if let Some((place, line)) = input::items(&mut lines).nth(at) {
+            *place = Line::Unread(Unread { line, id, group, problem });
         }
     }
 }
 
-/// The item a problem points to.
-fn item_of(problem: &Problem, items: &[ItemRequest]) -> Option<usize> {
+/// The item a problem points to, and the problem as one of that item.
+fn item_of(problem: &Problem, items: &[ItemRequest]) -> Option<(usize, Problem)> {
     let rest = problem.pointer.as_deref()?.strip_prefix("/items/")?;
-    let at = rest.split('/').next()?.parse().ok()?;
-    (at < items.len()).then_some(at)
+    let (at, within) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let at = at.parse().ok().filter(|at| *at < items.len())?;
+    Some((at, Problem { pointer: Some(within.to_owned()), ..problem.clone() }))
 }

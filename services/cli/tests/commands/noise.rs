@@ -1,29 +1,16 @@
 //! Policies and channels, as they are typed.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn assay(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
-}
+use crate::fixtures::{assay, refused};
 
 fn out(folder: &Path, arguments: &[&str]) -> String {
     let output = assay(folder, arguments);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
-}
-
-fn refused(folder: &Path, arguments: &[&str], message: &str) {
-    let output = assay(folder, arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert!(stderr.contains(message), "{arguments:?}: {stderr}");
 }
 
 const POLICIES: &str = r#"

@@ -1,9 +1,6 @@
 //! `assay models` against a server whose model answers by rule.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::{Arc, Mutex};
 
 use assay_core::BoxFuture;
@@ -13,6 +10,8 @@ use assay_core::reward_model::{
 };
 use assay_node::{Config, Node};
 use serde_json::{Value, json};
+
+use crate::fixtures::{assay, text};
 
 /// Says of a text how long it is, in tenths; knows no token 0.
 #[derive(Default)]
@@ -106,7 +105,7 @@ fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'stati
         let running = tokio::task::spawn_blocking(move || {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("inputs.jsonl"), INPUTS).unwrap();
-            commands(&|words| assay(folder.path(), &server, words));
+            commands(&|words| assay(folder.path(), &[&["models"], words, &["--server", &server]].concat()));
             drop(done);
         });
         let stopped = async {
@@ -115,12 +114,6 @@ fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'stati
         node.serve(listener, stopped).await.unwrap();
         running.await.unwrap();
     });
-}
-
-fn assay(folder: &Path, server: &str, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.arg("models").args(words).args(["--server", server]).current_dir(folder);
-    command.env_remove("ASSAY_LOG_FILTER").output().unwrap()
 }
 
 const INPUTS: &str = concat!(
@@ -133,10 +126,6 @@ const INPUTS: &str = concat!(
     r#"{"prompt":"?"}"#,
     "\n",
 );
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 #[test]
 fn a_model_is_loaded_listed_asked_and_unloaded() {

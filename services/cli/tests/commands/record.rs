@@ -1,26 +1,13 @@
 //! The record from the command line: runs replayed and sampled, grades exported and followed.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn assay(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn lines(bytes: &[u8]) -> Vec<Value> {
-    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use crate::fixtures::{Running, assay, lines, refused, serve, text};
 
 /// Items of the golden cases of these graders.
 fn cases(graders: &[&str]) -> Vec<String> {
@@ -96,12 +83,7 @@ fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
 #[test]
 fn a_replay_that_cannot_be_what_was_meant_is_refused() {
     let folder = recorded(&cases(&["tools"])[..3]);
-    let refused = |arguments: &[&str], message: &str| {
-        let output = assay(folder.path(), arguments);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
-    };
+    let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
     refused(&["replay"], "<ID>");
     refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"], "cannot be used with");
     refused(&["replay", "--run", "absent"], "no grade of the run `absent`");
@@ -161,6 +143,8 @@ fn an_export_holds_every_grade_once() {
     let grades: Vec<&str> = rows.iter().map(|row| row["grade"].as_str().unwrap()).collect();
     assert_eq!(exported, grades);
 
+    let none = assay(folder.path(), &["export", "-", "--format", "jsonl", "--run", "absent"]);
+    assert!(none.stdout.is_empty() && text(&none.stderr).contains("no grade of the record fits"), "{none:?}");
     let output = assay(folder.path(), &["export", "-", "--format", "jsonl", "--verdict", "correct"]);
     assert_eq!(lines(&output.stdout).len(), 1);
     let limited = assay(folder.path(), &["export", "-", "--format", "csv", "--limit", "1100"]);
@@ -170,38 +154,6 @@ fn an_export_holds_every_grade_once() {
         .filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
-}
-
-/// A process that is ended with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn serve(folder: &Path) -> (Running, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])
-        .env("ASSAY_LOG_FORMAT", "json")
-        .current_dir(folder)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let address = lines
-        .by_ref()
-        .map(Result::unwrap)
-        .find_map(|line| {
-            let line: Value = serde_json::from_str(&line).ok()?;
-            line["fields"]["address"].as_str().map(str::to_owned)
-        })
-        .unwrap();
-    // The pipe is drained to its end, so that the server never waits for a reader.
-    std::thread::spawn(move || lines.for_each(drop));
-    (Running(child), format!("http://{address}"))
 }
 
 #[test]

@@ -3,63 +3,18 @@
 //! Clients post batches under idempotency keys, whole and streamed. The server is killed once a number of batches has
 //! been answered, with others in flight, started again on the same record, and every unanswered batch is posted again.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-#![expect(clippy::print_stdout, reason = "the figures are what the command is run for")]
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use crate::fixtures::serve;
+
 const ROUNDS: usize = 10;
 const CLIENTS: usize = 4;
 const ITEMS: usize = 64;
-
-struct Server {
-    child: Child,
-    base: String,
-}
-
-impl Server {
-    fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://crash.db"])
-            .env("ASSAY_LOG_FORMAT", "json")
-            .current_dir(folder)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = lines
-            .by_ref()
-            .map(Result::unwrap)
-            .find_map(|line| {
-                let line: Value = serde_json::from_str(&line).ok()?;
-                line["fields"]["address"].as_str().map(str::to_owned)
-            })
-            .expect("the server says where it listens");
-        // The pipe is drained to its end, so that the server never waits for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, base: format!("http://{address}") }
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// One batch of a client: its key decides all of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,13 +76,13 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
     let mut sent: BTreeSet<Job> = BTreeSet::new();
 
     for round in 0..ROUNDS {
-        let mut server = Server::start(folder.path());
+        let (mut server, base) = serve(folder.path());
         let answered = Arc::new(AtomicUsize::new(0));
         let mut clients = JoinSet::new();
         let mut again = unanswered.iter().cloned().collect::<Vec<_>>();
         for client in 0..CLIENTS {
             let mine: Vec<Job> = again.split_off(again.len() - again.len() / (CLIENTS - client));
-            let (http, base, answered) = (http.clone(), server.base.clone(), Arc::clone(&answered));
+            let (http, base, answered) = (http.clone(), base.clone(), Arc::clone(&answered));
             clients.spawn(async move {
                 let fresh =
                     (0..).map(|n| Job { key: format!("{round}-{client}-{n}"), streamed: (client + n) % 2 == 1 });
@@ -161,16 +116,16 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
         }
     }
 
-    let server = Server::start(folder.path());
-    let lost_before_reposting = missing(&told, &rows(&http, &server.base).await);
+    let (_server, base) = serve(folder.path());
+    let lost_before_reposting = missing(&told, &rows(&http, &base).await);
     assert!(lost_before_reposting.is_empty(), "told and lost: {lost_before_reposting:?}");
     let reposted = unanswered.len();
     for job in &unanswered {
-        let (heard, complete) = post(&http, &server.base, job).await;
+        let (heard, complete) = post(&http, &base, job).await;
         assert!(complete);
         told.extend(heard);
     }
-    let rows = rows(&http, &server.base).await;
+    let rows = rows(&http, &base).await;
     assert!(missing(&told, &rows).is_empty());
     let items: BTreeSet<_> = rows.values().collect();
     assert_eq!(items.len(), rows.len(), "an item is in the record twice");

@@ -1,8 +1,6 @@
 //! `assay check`, as it is typed, on the datasets of `tests/datasets`: rows without a fault, and the same with faults planted, each row
 //! of which says under `planted` what it is.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -10,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::fixtures::{assay, serve, text};
 
 /// Each dataset and how its rows become tasks.
 const DATASETS: &[(&str, &[&str])] = &[
@@ -21,15 +21,6 @@ const DATASETS: &[(&str, &[&str])] = &[
 
 fn datasets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/datasets")
-}
-
-fn assay(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// The JSON report of a check, which ended with this code.
@@ -310,4 +301,30 @@ fn tests_that_check_nothing_are_told() {
     let output = assay(folder.path(), &["check", "rows.jsonl"]);
     assert!(text(&output.stdout).contains("mutant-accepted"), "{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_check_is_kept_by_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, base) = serve(folder.path());
+    let mut file = report(1, &["maths-planted.jsonl", "--template", "gsm8k", "--record", &base, "--max-findings", "3"]);
+    let ask = |path: &str| -> Value { serde_json::from_str(&get(&base, path)).unwrap() };
+    let listed = &ask("/v1/checks")["checks"][0];
+    assert_eq!(listed["datasets"], serde_json::json!(["maths-planted.jsonl"]));
+    assert_eq!((&listed["errors"], &listed["warnings"]), (&file["errors"], &file["warnings"]));
+    let kept = ask(&format!("/v1/checks/{}", listed["check"].as_str().unwrap()));
+    file.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    for (field, value) in file.as_object().unwrap() {
+        assert_eq!(&kept["report"][field], value, "{field}");
+    }
+    let away = assay(&datasets(), &["check", "maths.jsonl", "--template", "gsm8k", "--record", "http://127.0.0.1:9"]);
+    assert_eq!(away.status.code(), Some(2));
+    assert!(!away.stdout.is_empty() && text(&away.stderr).contains("could not be sent to the record"), "{away:?}");
+}
+
+/// What a server answers.
+fn get(base: &str, path: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    runtime.block_on(async { reqwest::get(format!("{base}{path}")).await.unwrap().text().await.unwrap() })
 }

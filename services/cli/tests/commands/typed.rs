@@ -1,25 +1,11 @@
 //! The command line, as it is typed.
 
-#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-fn assay(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn lines(bytes: &[u8]) -> Vec<Value> {
-    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use crate::fixtures::{assay, lines, refused, text};
 
 const ITEMS: &str = concat!(
     r#"{"id":"a","group":"g","completion":"\\boxed{2/4}","task":{"type":"math","answer":"1/2"}}"#,
@@ -63,7 +49,10 @@ fn every_line_has_its_result_in_its_place() {
     let ids: Vec<_> = results.iter().map(|result| result["id"].as_str()).collect();
     assert_eq!(ids, [Some("a"), None, Some("b"), Some("c"), Some("d")]);
     assert_eq!((&results[0]["coefficient"], &results[2]["coefficient"]), (&Value::from(0.5), &Value::from(-0.5)));
-    assert!(results[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{}", results[1]);
+    let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+    assert!(told(1).starts_with("line 3: not JSON: "), "{}", told(1));
+    assert!(told(3).starts_with("line 5: `/task/"), "{}", told(3));
+    assert!(told(4).starts_with("line 6: `/task/type`: "), "{}", told(4));
     assert!(!folder.path().join("assay.db").exists(), "grading a file leaves no record unless asked");
 }
 
@@ -90,7 +79,7 @@ fn rows_of_a_dataset_become_items_by_a_template() {
     );
     assert_eq!(results[1]["verdict"], "wrong_answer");
     let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
-    assert!(told(2).contains("line 3: the row lacks it") && told(2).starts_with("`/answer`"), "{}", told(2));
+    assert!(told(2).starts_with("line 3: `/answer`: the row lacks it"), "{}", told(2));
     assert!(told(3).contains("line 4: ") && told(3).contains("completion"), "{}", told(3));
 }
 
@@ -131,12 +120,7 @@ fn a_recorded_file_is_listed_and_replayed() {
 #[test]
 fn what_cannot_be_done_says_so_and_exits_with_2() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |arguments: &[&str], message: &str| {
-        let output = assay(folder.path(), arguments);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
-    };
+    let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
     std::fs::write(folder.path().join("items.jsonl"), ITEMS).unwrap();
     refused(&["grade", "items.jsonl", "-o", "./items.jsonl"], "is the input");
     assert_eq!(std::fs::read_to_string(folder.path().join("items.jsonl")).unwrap(), ITEMS);

@@ -1,0 +1,69 @@
+//! Commands, what they print, and a server beside them.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The command, run in a folder to its end.
+pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
+}
+
+/// The command, which is refused with a message like this one.
+pub(crate) fn refused(folder: &Path, arguments: &[&str], message: &str) {
+    let output = assay(folder, arguments);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+pub(crate) fn lines(bytes: &[u8]) -> Vec<Value> {
+    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A process that is killed with the test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    pub(crate) fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server whose record is `assay.db` in the folder, and its address.
+pub(crate) fn serve(folder: &Path) -> (Running, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])
+        .env("ASSAY_LOG_FORMAT", "json")
+        .current_dir(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = lines
+        .by_ref()
+        .map(Result::unwrap)
+        .find_map(|line| {
+            let line: Value = serde_json::from_str(&line).ok()?;
+            line["fields"]["address"].as_str().map(str::to_owned)
+        })
+        .expect("the server says where it listens");
+    // The pipe is drained to its end, so that the server never waits for a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    (Running(child), format!("http://{address}"))
+}

@@ -1,0 +1,12 @@
+//! What is typed, and what comes of it.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+#![expect(clippy::print_stdout, reason = "the figures are what the command is run for")]
+
+mod check;
+mod crash;
+mod fixtures;
+mod models;
+mod noise;
+mod record;
+mod typed;

@@ -1,0 +1,191 @@
+//! What is wrong with the datasets of one check, and what changed since they were checked before?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askama::Template;
+use assay_core::BatchId;
+use assay_core::check::DatasetCheck;
+use assay_core::store::Store;
+use assay_engine::Engine;
+use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
+use axum::extract::{Path, RawQuery, State};
+
+use super::checks::address;
+use crate::failure::{Failure, Result};
+use crate::page::{Page, Place};
+use crate::query::{Pairs, link};
+use crate::routes::store;
+use crate::show::{cell, count, percent, text, time};
+
+/// Findings of a page.
+const PAGE: usize = 100;
+
+/// Checks before this one among which the last of the same datasets is looked for.
+const LOOKED: u32 = 200;
+
+/// A dataset as a row.
+struct DatasetRow {
+    name: String,
+    revision: String,
+    rows: String,
+    checked: String,
+    tasks: Vec<String>,
+    mutants: Vec<String>,
+}
+
+impl From<&CheckedDataset> for DatasetRow {
+    fn from(dataset: &CheckedDataset) -> Self {
+        let tasks = dataset.tasks.iter().map(|(task, rows)| format!("{} {}", cell(task), count(*rows)));
+        let mutants = dataset.mutants.iter().filter(|(_, mutants)| mutants.tried > 0).map(|(task, mutants)| {
+            format!("{} {} of {}", cell(task), percent(mutants.killed, mutants.tried), count(mutants.tried))
+        });
+        Self {
+            name: cell(&dataset.dataset),
+            revision: dataset.revision.as_deref().map(cell).unwrap_or_default(),
+            rows: count(dataset.rows),
+            checked: count(dataset.checked),
+            tasks: tasks.collect(),
+            mutants: mutants.collect(),
+        }
+    }
+}
+
+/// How often a code was found, now and before.
+struct CodeRow {
+    code: String,
+    address: String,
+    before: Option<String>,
+    now: String,
+    here: bool,
+}
+
+/// A finding as a row.
+struct FindingRow {
+    is_error: bool,
+    code: String,
+    place: String,
+    key: String,
+    message: String,
+}
+
+impl From<&CheckFinding> for FindingRow {
+    fn from(finding: &CheckFinding) -> Self {
+        let row = finding.row.map(|row| format!("row {row}"));
+        let at = finding.line.map(|line| line.to_string()).or(row).unwrap_or_default();
+        Self {
+            is_error: finding.severity == CheckSeverity::Error,
+            code: cell(&finding.code),
+            place: format!("{}:{at}", cell(&finding.dataset)),
+            key: cell(&finding.key),
+            message: text(&finding.message),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "check.html")]
+pub(crate) struct Check {
+    place: Place,
+    names: Vec<String>,
+    facts: Vec<(&'static str, String)>,
+    failure: Option<String>,
+    datasets: Vec<DatasetRow>,
+    before: Option<(String, String)>,
+    codes: Vec<CodeRow>,
+    all: Option<String>,
+    findings: Vec<FindingRow>,
+    shown: String,
+    untold: Option<String>,
+    next: Option<String>,
+}
+
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Check>> {
+    let id: BatchId = id.parse().map_err(|error| Failure::parameter(format!("{error}")))?;
+    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+    pairs.known(&["code", "from"])?;
+    let (code, from) = (pairs.get("code"), pairs.parse("from", "a whole number")?.unwrap_or(0_usize));
+    let store = store(&engine)?.as_ref();
+    let unknown = || Failure::not_found(format!("no check has the id `{id}`"));
+    let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
+    let report = report(store, &check).await?.ok_or_else(unknown)?;
+    let earlier = store.dataset_checks(Some(id), LOOKED).await?;
+    let earlier = earlier.into_iter().find(|earlier| earlier.datasets == check.datasets);
+    let earlier = match earlier {
+        Some(earlier) => report_of(store, earlier).await?,
+        None => None,
+    };
+    let here = address(id);
+    let at = |code: Option<&str>, from: Option<usize>| {
+        let from = from.map(|from| from.to_string());
+        link(&here, &[("code", code), ("from", from.as_deref())])
+    };
+
+    let fitting: Vec<&CheckFinding> =
+        report.findings.iter().filter(|finding| code.is_none_or(|code| finding.code == code)).collect();
+    let listed = fitting.iter().skip(from).take(PAGE);
+    let findings: Vec<FindingRow> = listed.map(|finding| FindingRow::from(*finding)).collect();
+    let end = from.saturating_add(findings.len());
+    // Not shown without a finding.
+    let first = (from as u64).saturating_add(1);
+    let shown = format!("{} to {} of {}", count(first), count(end as u64), count(fitting.len() as u64));
+    Ok(Page(Check {
+        place: Place::Checks,
+        names: check.datasets.iter().map(|name| cell(name)).collect(),
+        facts: facts(&check, &report),
+        failure: report.first_failure.as_deref().map(text),
+        datasets: report.datasets.iter().map(DatasetRow::from).collect(),
+        codes: codes(&report.counts, earlier.as_ref().map(|(_, report)| &report.counts), code, |code| at(code, None)),
+        before: earlier.map(|(check, _)| (address(check.id), time(check.time_us))),
+        all: code.map(|_| at(None, None)),
+        shown,
+        untold: (report.untold > 0).then(|| count(report.untold)),
+        next: (end < fitting.len()).then(|| at(code, Some(end))),
+        findings,
+    }))
+}
+
+fn facts(check: &DatasetCheck, report: &CheckReport) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("Checked", time(check.time_us)),
+        ("By", cell(&check.caller)),
+        ("Version", cell(&report.version)),
+        ("Errors", count(report.errors)),
+        ("Warnings", count(report.warnings)),
+    ];
+    let more = [("Known before", report.known), ("Ignored", report.ignored), ("Not graded", report.failed)];
+    facts.extend(more.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| (name, count(number))));
+    facts
+}
+
+/// Codes that were found now or before.
+fn codes(
+    now: &BTreeMap<String, u64>,
+    before: Option<&BTreeMap<String, u64>>,
+    chosen: Option<&str>,
+    address: impl Fn(Option<&str>) -> String,
+) -> Vec<CodeRow> {
+    let names: BTreeSet<&String> = now.keys().chain(before.into_iter().flat_map(BTreeMap::keys)).collect();
+    let of = |counts: &BTreeMap<String, u64>, code: &String| count(counts.get(code).copied().unwrap_or(0));
+    let row = |code: &String| CodeRow {
+        code: cell(code),
+        address: address(Some(code)),
+        before: before.map(|before| of(before, code)),
+        now: of(now, code),
+        here: chosen == Some(code.as_str()),
+    };
+    names.into_iter().map(row).collect()
+}
+
+async fn report_of(store: &dyn Store, check: DatasetCheck) -> Result<Option<(DatasetCheck, CheckReport)>> {
+    Ok(report(store, &check).await?.map(|report| (check, report)))
+}
+
+/// The report of a check; `None` where the record does not have it.
+async fn report(store: &dyn Store, check: &DatasetCheck) -> Result<Option<CheckReport>> {
+    let Some(body) = store.body(check.report).await? else { return Ok(None) };
+    Ok(serde_json::from_slice(&body.content).ok())
+}

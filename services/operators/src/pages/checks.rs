@@ -1,0 +1,74 @@
+//! Which datasets were checked, and how clean were they?
+
+use askama::Template;
+use assay_core::BatchId;
+use assay_core::check::DatasetCheck;
+use assay_engine::Engine;
+use axum::extract::{RawQuery, State};
+
+use crate::failure::Result;
+use crate::page::{Page, Place};
+use crate::query::{Pairs, link};
+use crate::routes::store;
+use crate::show::{cell, count, time};
+
+/// Checks of a page.
+const PAGE: u32 = 100;
+
+/// A check as a row.
+struct CheckRow {
+    address: String,
+    time: String,
+    datasets: Vec<String>,
+    checked: String,
+    errors: String,
+    warnings: String,
+    unclean: bool,
+    caller: String,
+}
+
+impl From<&DatasetCheck> for CheckRow {
+    fn from(check: &DatasetCheck) -> Self {
+        Self {
+            address: address(check.id),
+            time: time(check.time_us),
+            datasets: check.datasets.iter().map(|name| cell(name)).collect(),
+            checked: count(check.checked),
+            errors: count(check.errors),
+            warnings: count(check.warnings),
+            unclean: check.errors > 0,
+            caller: cell(&check.caller),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "checks.html")]
+pub(crate) struct Checks {
+    place: Place,
+    rows: Vec<CheckRow>,
+    first: Option<&'static str>,
+    next: Option<String>,
+}
+
+pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Checks>> {
+    let pairs = Pairs::read(query.as_deref().unwrap_or_default());
+    pairs.known(&["before"])?;
+    let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
+    // One more than the page tells whether another follows.
+    let mut checks = store(&engine)?.dataset_checks(before, PAGE + 1).await?;
+    let more = checks.len() > PAGE as usize;
+    checks.truncate(PAGE as usize);
+    let last = checks.last().filter(|_| more).map(|last| last.id.to_string());
+    Ok(Page(Checks {
+        place: Place::Checks,
+        rows: checks.iter().map(CheckRow::from).collect(),
+        first: before.map(|_| "/ui/checks"),
+        next: last.map(|last| link("/ui/checks", &[("before", Some(&last))])),
+    }))
+}
+
+/// Where a check is shown.
+pub(crate) fn address(id: BatchId) -> String {
+    format!("/ui/checks/{id}")
+}

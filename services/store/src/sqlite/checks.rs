@@ -1,0 +1,62 @@
+//! Responsible for the checks of datasets, each once, the newest first.
+
+use assay_core::check::DatasetCheck;
+use assay_core::{BatchId, Hash};
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::insert::Values;
+use super::rows::{batch_id, count, id_bytes};
+use crate::database::DatabaseError;
+
+const TABLE: &str = "dataset_checks";
+
+const INSERT: &str = "insert or ignore into dataset_checks \
+     (id, datasets, checked, errors, warnings, report, caller, time_us) values (?, ?, ?, ?, ?, ?, ?, ?)";
+
+const SELECT: &str = "select id, datasets, checked, errors, warnings, report, caller, time_us from dataset_checks \
+     where id < ? order by id desc limit ?";
+
+/// Writes a check; whether it was not there before.
+pub(super) async fn insert(connection: &mut SqliteConnection, check: &DatasetCheck) -> Result<bool, DatabaseError> {
+    let mut values = Values::with_room(8);
+    values
+        .add(id_bytes(check.id))
+        // Names of JSON strings go back into JSON.
+        .add(serde_json::to_string(&check.datasets).unwrap_or_default())
+        .add_count(check.checked)
+        .add_count(check.errors)
+        .add_count(check.warnings)
+        .add(&check.report.as_bytes()[..])
+        .add(check.caller.as_str())
+        .add(check.time_us);
+    let done = sqlx::query_with(INSERT, values.finish()?).execute(connection).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Checks with an id below `before`, the newest first, at most `limit`.
+pub(super) async fn list(
+    connection: &mut SqliteConnection,
+    before: BatchId,
+    limit: u32,
+) -> Result<Vec<DatasetCheck>, DatabaseError> {
+    let rows = sqlx::query(SELECT).bind(id_bytes(before)).bind(limit).fetch_all(connection).await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
+    let wrong = |column: &'static str, reason: String| DatabaseError::Row { table: TABLE, column, reason };
+    let datasets: String = row.try_get(1)?;
+    let report: &[u8] = row.try_get(5)?;
+    Ok(DatasetCheck {
+        id: batch_id(row.try_get(0)?, TABLE)?,
+        datasets: serde_json::from_str(&datasets).map_err(|error| wrong("datasets", error.to_string()))?,
+        checked: count(row.try_get(2)?),
+        errors: count(row.try_get(3)?),
+        warnings: count(row.try_get(4)?),
+        report: Hash::from_bytes(report)
+            .ok_or_else(|| wrong("report", format!("a hash has 32 bytes, this has {}", report.len())))?,
+        caller: row.try_get(6)?,
+        time_us: row.try_get(7)?,
+    })
+}

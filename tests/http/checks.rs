@@ -1,0 +1,72 @@
+//! Checks of datasets are kept as they were sent.
+
+use serde_json::{Value, json};
+
+use crate::fixtures::{Service, service, service_with};
+
+/// A report over so many rows of two datasets.
+fn report(rows: u64) -> Value {
+    json!({
+        "version": "0.1.0", "errors": 1, "warnings": 0,
+        "datasets": [
+            { "dataset": "a.jsonl", "revision": null, "rows": rows, "checked": rows, "tasks": { "math": rows },
+              "mutants": { "math": { "tried": 10, "killed": 9 } } },
+            { "dataset": "b.jsonl", "revision": "r1", "rows": 5, "checked": 1, "tasks": {}, "mutants": {} },
+        ],
+        "counts": { "gold-missing": 1 }, "known": 0, "ignored": 2, "untold": 0, "failed": 0, "first_failure": null,
+        "findings": [{ "code": "gold-missing", "severity": "error", "dataset": "a.jsonl", "line": 1, "key": "p1",
+            "message": "the gold answer `N/A` says that there is none" }],
+    })
+}
+
+async fn kept(service: &Service, report: &Value) -> Value {
+    let got = service.post("/v1/checks", report).await;
+    assert_eq!(got.status, 200, "{:?}", got.bytes);
+    got.json()
+}
+
+#[tokio::test]
+async fn checks_are_listed_newest_first_and_read_back_whole() {
+    let service = service().await;
+    let mut sent = Vec::new();
+    for rows in 1..=5 {
+        sent.push(kept(&service, &report(rows)).await);
+    }
+    assert_eq!(sent[2]["datasets"], json!(["a.jsonl", "b.jsonl"]));
+    assert_eq!((&sent[2]["checked"], &sent[2]["errors"], &sent[2]["warnings"]), (&json!(4), &json!(1), &json!(0)));
+    let (mut listed, mut next) = (Vec::new(), Some(String::new()));
+    while let Some(before) = next {
+        let page = service.get(&format!("/v1/checks?limit=2{before}")).await.json();
+        listed.extend(page["checks"].as_array().unwrap().clone());
+        next = page["next"].as_str().map(|id| format!("&before={id}"));
+    }
+    sent.reverse();
+    assert_eq!(listed, sent);
+    let mut detail = service.get(&format!("/v1/checks/{}", sent[0]["check"].as_str().unwrap())).await.json();
+    assert_eq!(detail.as_object_mut().unwrap().remove("report"), Some(report(5)));
+    assert_eq!(detail, sent[0]);
+}
+
+#[tokio::test]
+async fn what_is_no_report_is_refused_with_its_place() {
+    let service = service().await;
+    let mut without = report(1);
+    without["datasets"] = json!([]);
+    let refusal = service.post("/v1/checks", &without).await.refusal();
+    assert_eq!(refusal, (422, "invalid_field".into(), Some("/datasets".into())));
+    let mut odd = report(1);
+    odd["findings"][0]["severity"] = json!("fatal");
+    let refusal = service.post("/v1/checks", &odd).await.refusal();
+    assert_eq!(refusal, (422, "invalid_field".into(), Some("/findings/0/severity".into())));
+    for path in ["/v1/checks/x", "/v1/checks?before=x", "/v1/checks?limit=0", "/v1/checks?after=x"] {
+        assert_eq!(service.get(path).await.refusal().1, "invalid_parameter", "{path}");
+    }
+    assert_eq!(service.get("/v1/checks/01JD5XW7P9V6F8K4M3N2Q1R0ST").await.refusal().1, "not_found");
+}
+
+#[tokio::test]
+async fn without_a_record_there_is_nowhere_to_keep_them() {
+    let service = service_with(|config| config.store.database = String::new()).await;
+    assert_eq!(service.post("/v1/checks", &report(1)).await.refusal().1, "store_unavailable");
+    assert_eq!(service.get("/v1/checks").await.refusal().1, "store_unavailable");
+}
