@@ -8,9 +8,9 @@ use crate::{Hash, clock::BatchId};
 /// That datasets were checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetCheck {
-    /// Its id: the batch of the entry it came in. Later ones have larger ids.
+    /// Its id: the batch of the entry it came in. Ids sort by time, to the millisecond.
     pub id: BatchId,
-    /// The datasets, as they were named.
+    /// The datasets, as they were named, without revisions.
     pub datasets: Vec<String>,
     /// Rows that were looked at, of all datasets.
     pub checked: u64,

@@ -11,7 +11,7 @@ use crate::{ChannelError, Engine};
 /// A check as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCheck {
-    /// The datasets, as they were named.
+    /// The datasets, as they were named, without revisions.
     pub datasets: Vec<String>,
     /// Rows that were looked at, of all datasets.
     pub checked: u64,

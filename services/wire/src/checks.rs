@@ -101,9 +101,9 @@ pub enum CheckSeverity {
 /// A check in the record, without its findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckBody {
-    /// Its id; ids sort by time.
+    /// Its id; ids sort by time, to the millisecond.
     pub check: String,
-    /// The datasets, as they were named.
+    /// The datasets, as they were named, without revisions.
     pub datasets: Vec<String>,
     /// Rows that were looked at, of all datasets.
     pub checked: u64,

@@ -2,7 +2,7 @@
 
 use assay_core::{BatchId, ErrorCode};
 use assay_engine::NewCheck;
-use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, ChecksBody};
+use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, ChecksBody};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
@@ -39,12 +39,20 @@ pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Bod
         .map_err(|error| ApiError::new(ErrorCode::Internal, format!("the report cannot be written: {error}")))?;
     let check = NewCheck {
         checked: report.datasets.iter().fold(0, |sum: u64, dataset| sum.saturating_add(dataset.checked)),
-        datasets: report.datasets.into_iter().map(|dataset| dataset.dataset).collect(),
+        datasets: report.datasets.into_iter().map(name).collect(),
         errors: report.errors,
         warnings: report.warnings,
         report_json,
     };
     Ok(Json(api.engine().keep_check(check, LOCAL_CALLER).await?.into()))
+}
+
+/// A dataset's name without its revision: the check of another revision is a check of the same dataset.
+fn name(dataset: CheckedDataset) -> String {
+    match dataset.revision {
+        Some(revision) => dataset.dataset.replace(&format!("@{revision}"), ""),
+        None => dataset.dataset,
+    }
 }
 
 /// Where a page starts.
