@@ -3,7 +3,7 @@
 
 usage: reads.py PATH/TO/assay DATABASE [--rounds N] [--limit MS] [--only TEXT]
 
-DATABASE is a file that `assay-fill` made. Each round asks with other values: runs, steps, items and places in a list, drawn with a fixed
+DATABASE is a file that `assay-fill` made; checks of datasets are added to it. Each round asks with other values: runs, steps, items and places in a list, drawn with a fixed
 seed from what the record holds. Prints the first request's time and p50, p95 and the worst of the rest in milliseconds; exits with 1 if
 any p95 is above the limit.
 """
@@ -45,6 +45,13 @@ class Server:
     def json(self, path):
         return json.loads(self.get(path)[0])
 
+    def post(self, path, body):
+        self.connection.request("POST", path, json.dumps(body))
+        reply = self.connection.getresponse()
+        said = reply.read()
+        if reply.status != 200:
+            raise SystemExit(f"{path} answered {reply.status}: {said[:300]!r}")
+
     def stop(self):
         self.process.terminate()
         self.process.wait()
@@ -52,6 +59,23 @@ class Server:
 
 def grades(**query):
     return "/v1/grades?" + urlencode({name: value for name, value in query.items() if value is not None})
+
+
+def checks(server):
+    """Ids of checks of datasets. They are added until there are so many: `assay-fill` makes none."""
+    kept, findings = 300, 1_000
+    for n in range(len(server.json(f"/v1/checks?limit={kept}")["checks"]), kept):
+        name = f"train-{n % 7}.jsonl"
+        told = [
+            {"code": "refusal-accepted", "severity": "error", "dataset": name, "line": line, "key": f"{n}-{line}",
+             "message": "a completion that says `I cannot help with that.` passes; add a test that tells it from a right one"}
+            for line in range(1, findings + 1)
+        ]
+        server.post("/v1/checks", {
+            "version": "0.1.0", "errors": findings, "warnings": 0, "counts": {"refusal-accepted": findings}, "findings": told,
+            "datasets": [{"dataset": name, "rows": 1_000_000, "checked": 1_000_000}],
+        })
+    return [check["check"] for check in server.json(f"/v1/checks?limit={kept}")["checks"]]
 
 
 def questions(server, draw):
@@ -122,6 +146,10 @@ def questions(server, draw):
     asked["run"] = lambda: f"/v1/runs/{quote(run(), safe='')}"
     asked["run, the largest, 10000 steps"] = lambda: f"/v1/runs/{quote(largest, safe='')}?steps=10000"
     asked["channels"] = lambda: "/v1/channels"
+    known = checks(server)
+    check = lambda: draw.choice(known)
+    asked["checks"] = lambda: "/v1/checks"
+    asked["check"] = lambda: "/v1/checks/" + check()
     pages = {
         "home": lambda: "/ui",
         "runs": lambda: "/ui/runs",
@@ -134,6 +162,8 @@ def questions(server, draw):
         "channels": lambda: "/ui/channels",
         "disagreements": lambda: "/ui/disagreements",
         "suspects": lambda: "/ui/suspects",
+        "checks": lambda: "/ui/checks",
+        "check": lambda: "/ui/checks/" + check(),
     }
     asked.update({f"page: {name}": make for name, make in pages.items()})
     return asked

@@ -128,30 +128,11 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
 /// Reads all counts.
 pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
-    let places: Vec<(String, u32)> =
-        sqlx::query_as("select distinct channel, version from channels").fetch_all(&mut *connection).await?;
-    for (channel, version) in places {
+    for (channel, version) in places("channels", connection).await? {
         read_graded(connection, &channel, version, &mut counts.graded).await?;
     }
-    let checked = "select channel, version, max(stretch), judge, sensitivity, specificity, passes, sum(checks), \
-             sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) \
-         from (select *, min(?, dense_rank() over (partition by channel, version order by stretch desc)) age \
-             from channel_checks) group by channel, version, age, judge, sensitivity, specificity, passes";
-    for row in sqlx::query(checked).bind(STRETCHES).fetch_all(&mut *connection).await? {
-        let checker = Checker {
-            judge: row.try_get(3)?,
-            sensitivity: row.try_get(4)?,
-            specificity: row.try_get(5)?,
-            passes: row.try_get(6)?,
-        };
-        let checked = Checked {
-            checks: count(row.try_get(7)?),
-            disagreed: row.try_get(8)?,
-            weight: row.try_get(9)?,
-            squares: row.try_get(10)?,
-            disagreed_weight: row.try_get(11)?,
-        };
-        counts.checked_by(place(&row)?, checker).add(&checked);
+    for (channel, version) in places("channel_checks", connection).await? {
+        read_checked(connection, &channel, version, &mut counts).await?;
     }
     counts.truths = read_truths(connection).await?;
     let calibrations =
@@ -172,6 +153,12 @@ pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCou
     Ok(counts)
 }
 
+/// The channels that a table has, with their versions.
+async fn places(table: &str, connection: &mut SqliteConnection) -> Result<Vec<(String, u32)>, DatabaseError> {
+    let select = format!("select distinct channel, version from {table}");
+    Ok(sqlx::query_as(AssertSqlSafe(select)).fetch_all(connection).await?)
+}
+
 /// Reads what was graded in one channel. One channel at a time is read off the key from its end; all at once, numbered and cut, would
 /// sort every stretch there is.
 async fn read_graded(
@@ -180,15 +167,16 @@ async fn read_graded(
     version: u32,
     graded: &mut BTreeMap<Place, Graded>,
 ) -> Result<(), DatabaseError> {
-    const COUNTS: &str = "sum(negatives), sum(positives), sum(bound_negatives), sum(bound_positives), \
-         sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
-         from channels where channel = ? and version = ?";
-    let newest = format!("select stretch, {COUNTS} group by stretch order by stretch desc limit ?");
-    let newest = sqlx::query(AssertSqlSafe(newest)).bind(channel).bind(version).bind(STRETCHES - 1);
+    const NEWEST: &str = "select stretch, negatives, positives, bound_negatives, bound_positives, \
+             overturned_negatives, overturned_positives, repeats, flips \
+         from channels where channel = ? and version = ? order by stretch desc limit ?";
+    const OLDER: &str = "select max(stretch), sum(negatives), sum(positives), sum(bound_negatives), \
+             sum(bound_positives), sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
+         from channels where channel = ? and version = ? and stretch < ? having count(*) > 0";
+    let newest = sqlx::query(NEWEST).bind(channel).bind(version).bind(STRETCHES - 1);
     let mut rows = newest.fetch_all(&mut *connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
-    let older = format!("select max(stretch), {COUNTS} and stretch < ? having count(*) > 0");
-    let older = sqlx::query(AssertSqlSafe(older)).bind(channel).bind(version).bind(oldest);
+    let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
     rows.extend(older.fetch_all(connection).await?);
     for row in &rows {
         let counts = Graded {
@@ -202,6 +190,47 @@ async fn read_graded(
             flips: count(row.try_get(8)?),
         };
         graded.insert(Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? }, counts);
+    }
+    Ok(())
+}
+
+/// Reads what checks found in one channel, of which a stretch has a row for each checker.
+async fn read_checked(
+    connection: &mut SqliteConnection,
+    channel: &str,
+    version: u32,
+    counts: &mut ChannelCounts,
+) -> Result<(), DatabaseError> {
+    const OLDEST: &str = "select min(stretch) from (select distinct stretch from channel_checks \
+         where channel = ? and version = ? order by stretch desc limit ?)";
+    const NEWEST: &str = "select stretch, judge, sensitivity, specificity, passes, checks, disagreed, weight, \
+             squares, disagreed_weight \
+         from channel_checks where channel = ? and version = ? and stretch >= ?";
+    const OLDER: &str = "select max(stretch), judge, sensitivity, specificity, passes, sum(checks), sum(disagreed), \
+             sum(weight), sum(squares), sum(disagreed_weight) \
+         from channel_checks where channel = ? and version = ? and stretch < ? \
+         group by judge, sensitivity, specificity, passes";
+    let oldest = sqlx::query_scalar(OLDEST).bind(channel).bind(version).bind(STRETCHES - 1);
+    let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
+    for select in [NEWEST, OLDER] {
+        let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
+        for row in rows.fetch_all(&mut *connection).await? {
+            let checker = Checker {
+                judge: row.try_get(1)?,
+                sensitivity: row.try_get(2)?,
+                specificity: row.try_get(3)?,
+                passes: row.try_get(4)?,
+            };
+            let checked = Checked {
+                checks: count(row.try_get(5)?),
+                disagreed: row.try_get(6)?,
+                weight: row.try_get(7)?,
+                squares: row.try_get(8)?,
+                disagreed_weight: row.try_get(9)?,
+            };
+            let place = Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? };
+            counts.checked_by(place, checker).add(&checked);
+        }
     }
     Ok(())
 }
@@ -221,10 +250,6 @@ async fn read_truths(
         truths.insert((row.try_get(0)?, version(&row)?, row.try_get(2)?, row.try_get(3)?), found);
     }
     Ok(truths)
-}
-
-fn place(row: &SqliteRow) -> Result<Place, DatabaseError> {
-    Ok(Place { channel: row.try_get(0)?, version: version(row)?, stretch: row.try_get(2)? })
 }
 
 fn version(row: &SqliteRow) -> Result<u32, DatabaseError> {
