@@ -1,12 +1,14 @@
 //! Chromium driven through its driver: the WebDriver protocol over HTTP, as much of it as the tests need.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use base64::Engine as _;
 use reqwest::{Client, Method};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 /// Key under which the protocol names an element.
@@ -29,6 +31,7 @@ impl Browser {
     pub(crate) async fn start(service: &str) -> Self {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
+            .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -206,8 +209,10 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser ends with its driver.
-        let _ = self.driver.kill();
+        // The browser outlives its driver when a test fails, and is in the driver's group.
+        if let Some(group) = i32::try_from(self.driver.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = self.driver.wait();
     }
 }
