@@ -56,6 +56,18 @@ async fn what_is_no_report_is_refused_with_its_place() {
     without["datasets"] = json!([]);
     let refusal = service.post("/v1/checks", &without).await.refusal();
     assert_eq!(refusal, (422, "invalid_field".into(), Some("/datasets".into())));
+    let mut many = report(1);
+    many["datasets"] = json!(vec![many["datasets"][0].clone(); 1_001]);
+    assert_eq!(service.post("/v1/checks", &many).await.refusal().2.as_deref(), Some("/datasets"));
+    let mut uncounted = report(1);
+    uncounted["errors"] = json!(2);
+    assert_eq!(service.post("/v1/checks", &uncounted).await.refusal().2.as_deref(), Some("/counts"));
+    let mut long = report(1);
+    long["findings"][0]["code"] = json!("x".repeat(1_025));
+    assert_eq!(service.post("/v1/checks", &long).await.refusal().2.as_deref(), Some("/findings/0/code"));
+    let mut huge = report(1);
+    huge["known"] = json!(u64::MAX);
+    assert_eq!(service.post("/v1/checks", &huge).await.refusal().2.as_deref(), Some("/known"));
     let mut odd = report(1);
     odd["findings"][0]["severity"] = json!("fatal");
     let refusal = service.post("/v1/checks", &odd).await.refusal();

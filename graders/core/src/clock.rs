@@ -85,9 +85,13 @@ macro_rules! ids {
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
+                // 26 characters hold 130 bits: what starts with more than a 7 is beyond an id and would be cut.
+                let fits = text.starts_with(|first: char| first.is_ascii_digit() && first <= '7');
                 Ulid::from_string(text)
+                    .ok()
+                    .filter(|_| fits)
                     .map(|ulid| Self(ulid.into()))
-                    .map_err(|_| BadId(text.to_owned()))
+                    .ok_or_else(|| BadId(text.to_owned()))
             }
         }
     )*};

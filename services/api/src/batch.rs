@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_core::{ErrorCode, Item};
 use assay_correction::Statistic;
-use assay_engine::{Batch, BatchItem, Engine, Policy};
+use assay_engine::{Batch, BatchItem, Engine, EngineError, Policy};
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
@@ -89,6 +89,17 @@ fn statistic(at: usize, name: &str) -> ApiResult<Statistic> {
         let message = format!("no statistic is named `{name}`; there are {}", known.join(", "));
         Problem::at(ErrorCode::UnknownStatistic, format!("/statistics/{at}"), message).into()
     })
+}
+
+/// The problem with a batch, as a reply tells it.
+#[must_use]
+pub fn problem(error: EngineError) -> Problem {
+    let code = error.code();
+    match error {
+        EngineError::Task { pointer, error } => Problem::of_task(&pointer, error),
+        EngineError::Refused { pointer, message, .. } => Problem::at(code, pointer, message),
+        error => Problem::new(code, error.to_string()),
+    }
 }
 
 /// The engine's item of a request's.

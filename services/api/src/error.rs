@@ -10,6 +10,8 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
+use crate::batch::problem;
+
 /// A request refused.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -42,21 +44,12 @@ impl From<Problem> for ApiError {
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
-        let code = error.code();
-        match error {
-            EngineError::Task { pointer, error } => Problem::of_task(&pointer, error).into(),
-            EngineError::Refused { pointer, message, .. } => Problem::at(code, pointer, message).into(),
-            EngineError::Overloaded { retry_after } => {
-                Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(retry_after.as_secs()) }
-            }
-            EngineError::ShuttingDown => {
-                Self { problem: Problem::new(code, error.to_string()), retry_after_s: Some(1) }
-            }
-            EngineError::TooLarge { .. }
-            | EngineError::ClientStalled
-            | EngineError::KeyReused
-            | EngineError::Store(_) => Problem::new(code, error.to_string()).into(),
-        }
+        let retry_after_s = match &error {
+            EngineError::Overloaded { retry_after } => Some(retry_after.as_secs()),
+            EngineError::ShuttingDown => Some(1),
+            _ => None,
+        };
+        Self { problem: problem(error), retry_after_s }
     }
 }
 

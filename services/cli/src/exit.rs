@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use assay_client::ClientError;
+
 /// How a command ended, when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -27,10 +29,12 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Whoever read our output had enough, as `head` does: that is no error.
+/// Whoever read our output had enough, as `head` does: that is no error. A server that breaks off is one.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+    let of_server = error.chain().any(|cause| cause.downcast_ref::<ClientError>().is_some());
+    !of_server
+        && error
+            .chain()
+            .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+            .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -64,6 +64,9 @@ pub enum ClientError {
     },
 }
 
+/// A report that is not kept by then is not waited for: nothing has to be graded for it.
+const KEPT_WITHIN: Duration = Duration::from_secs(60);
+
 /// A connection to one server. Cheap to clone: clones share the pool.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -82,6 +85,9 @@ impl Client {
         // A base without a trailing slash would lose its last segment when paths are joined.
         let base_url =
             Url::parse(&format!("{}/", base.trim_end_matches('/'))).map_err(|error| bad(error.to_string()))?;
+        if !matches!(base_url.scheme(), "http" | "https") {
+            return Err(bad("it starts with neither `http://` nor `https://`".to_owned()));
+        }
         // The first provider installed serves the whole process; a second try is no error.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
@@ -202,7 +208,8 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn record_check(&self, report: &CheckReport) -> Result<CheckBody, ClientError> {
-        self.send(self.call(Method::POST, "v1/checks", &[])?.json(report), false).await
+        let call = self.call(Method::POST, "v1/checks", &[])?.json(report);
+        self.send(call.timeout(KEPT_WITHIN), false).await
     }
 
     /// The policies of the server.

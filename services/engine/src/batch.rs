@@ -8,7 +8,7 @@ use assay_correction::Statistic;
 use crate::Policy;
 
 /// One item with its task.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BatchItem {
     /// The item's id, as sent.
     pub id: Option<String>,
@@ -58,6 +58,11 @@ impl BatchItem {
     #[must_use]
     pub fn prompt_hash(&self) -> Option<Hash> {
         *self.prompt_hash.get_or_init(|| self.item.prompt.as_ref().map(assay_core::Completion::hash))
+    }
+
+    /// All its tasks: its own without a name, then the checks.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = (Option<&str>, &Task)> {
+        std::iter::once((None, &self.task)).chain(self.checks.iter().map(|(name, task)| (Some(name.as_str()), task)))
     }
 
     /// The task at `part`: 0 is the item's own, the checks follow.

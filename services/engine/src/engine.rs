@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_core::record::{Claim, SealedReply};
 use assay_core::store::Store;
-use assay_core::{BatchId, GraderTable, TaskError};
+use assay_core::{BatchId, GraderTable};
 use assay_correction::PolicyError;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendTimeoutError;
@@ -16,7 +16,7 @@ use crate::compose::compose;
 use crate::correct::correct;
 use crate::grade::grade;
 use crate::idempotency::Turn;
-use crate::plan::{Plan, check, plan};
+use crate::plan::{Plan, check, plan, task_pointer};
 use crate::policy::{Policies, Policy};
 use crate::record;
 use crate::shared::{EngineParts, Shared};
@@ -189,10 +189,12 @@ impl Engine {
     /// Looks at the shape of an item's tasks, as [`Engine::grade`] does before it admits a batch.
     ///
     /// # Errors
-    /// The first [`TaskError`].
-    pub fn check(&self, item: &BatchItem) -> Result<(), TaskError> {
-        let checks = item.checks.iter().map(|(_, task)| task);
-        std::iter::once(&item.task).chain(checks).try_for_each(|task| check(&self.inner, task).map(drop))
+    /// [`EngineError::Task`] of the first, whose pointer is that within the item.
+    pub fn check(&self, item: &BatchItem) -> Result<(), EngineError> {
+        item.tasks().try_for_each(|(name, task)| {
+            let wrong = |error| EngineError::Task { pointer: task_pointer(name), error };
+            check(&self.inner, task).map(drop).map_err(wrong)
+        })
     }
 
     pub(crate) fn shared(&self) -> &Shared {

@@ -89,25 +89,25 @@ struct Distinct {
     task: Task,
 }
 
+/// Where a task stands in its item: the item's own, or the check of this name.
+pub(crate) fn task_pointer(check: Option<&str>) -> String {
+    match check {
+        None => "/task".to_owned(),
+        Some(name) => format!("/checks/{}", name.replace('~', "~0").replace('/', "~1")),
+    }
+}
+
 /// Finds the distinct tasks and checks the shape of each, before anything is graded.
 fn distinct_tasks(inner: &Shared, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
-        let checks = batch_item.checks.iter().map(|(name, task)| (Some(name), task));
-        let parts = std::iter::once((None, &batch_item.task)).chain(checks);
-        for (part, (name, task)) in parts.enumerate() {
+        for (part, (name, task)) in batch_item.tasks().enumerate() {
             let index = if let Some(index) = index_of.get(&task.hash()) {
                 *index
             } else {
                 let grader = check(inner, task).map_err(|error| EngineError::Task {
-                    pointer: match name {
-                        None => format!("/items/{item}/task"),
-                        Some(name) => {
-                            let name = name.replace('~', "~0").replace('/', "~1");
-                            format!("/items/{item}/checks/{name}")
-                        }
-                    },
+                    pointer: format!("/items/{item}{}", task_pointer(name)),
                     error,
                 })?;
                 distinct.push(Distinct { grader, task: task.clone() });

@@ -120,7 +120,7 @@ impl Engine {
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
             let found = match shelf.item(*id, options).await {
-                Ok((row, item)) => self.check(&item).map(|()| (row, item)).map_err(refused),
+                Ok((row, item)) => self.check(&item).map(|()| (row, item)).map_err(ReplayError::from),
                 Err(error @ ReplayError::Store(_)) => return Err(error),
                 Err(error) => Err(error),
             };

@@ -22,13 +22,22 @@ impl fmt::Display for Shown<'_> {
                 '\n' | '\t' => fmt::Write::write_char(f, character)?,
                 '\0'..='\u{1f}'
                 | '\u{7f}'..='\u{9f}'
+                | '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{2069}'
-                | '\u{feff}' => write!(f, "⟨{:04X}⟩", u32::from(character))?,
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}' => write!(f, "⟨{:04X}⟩", u32::from(character))?,
                 _ => fmt::Write::write_char(f, character)?,
             }
         }
@@ -44,6 +53,11 @@ pub(crate) fn text(text: &str) -> String {
 /// A text in a cell of a table.
 pub(crate) fn cell(text: &str) -> String {
     cut(text, 80)
+}
+
+/// A name of a file or dataset: long ones differ at their end.
+pub(crate) fn name(text: &str) -> String {
+    cut(text, 300)
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -115,6 +129,7 @@ mod tests {
     #[test]
     fn what_would_hide_or_turn_text_is_visible() {
         assert_eq!(text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"), "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩");
+        assert_eq!(text("a\u{ad}b\u{3164}c\u{e0041}"), "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩");
         assert_eq!(text("שלום ½ 🙂"), "שלום ½ 🙂", "writing itself stays");
     }
 

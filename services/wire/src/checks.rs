@@ -38,6 +38,69 @@ pub struct CheckReport {
     pub findings: Vec<CheckFinding>,
 }
 
+/// Most findings of a report that the record takes, told one by one.
+pub const MOST_FINDINGS: usize = 10_000;
+
+/// Most datasets, codes, and types of task of a dataset.
+const MOST_NAMES: usize = 1_000;
+
+/// Most bytes of a name, and of a sentence.
+const LONGEST_NAME: usize = 1_024;
+const LONGEST_SENTENCE: usize = 16 << 10;
+
+impl CheckReport {
+    /// Whether the record takes it.
+    ///
+    /// # Errors
+    /// Pointer to the field that it does not take, and why.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let at = |pointer: &str, message: String| Err((pointer.to_owned(), message));
+        if self.datasets.is_empty() {
+            return at("/datasets", "no dataset was checked; send the report of at least one".to_owned());
+        }
+        for (pointer, length, most) in [
+            ("/datasets", self.datasets.len(), MOST_NAMES),
+            ("/counts", self.counts.len(), MOST_NAMES),
+            ("/findings", self.findings.len(), MOST_FINDINGS),
+        ] {
+            if length > most {
+                return at(pointer, format!("there are {length}, more than {most}; `untold` counts what is left out"));
+            }
+        }
+        let mut numbers = vec![("/errors", self.errors), ("/warnings", self.warnings)];
+        numbers.extend([("/known", self.known), ("/ignored", self.ignored), ("/untold", self.untold)]);
+        numbers.push(("/failed", self.failed));
+        if let Some((pointer, number)) = numbers.into_iter().find(|(_, number)| i64::try_from(*number).is_err()) {
+            return at(pointer, format!("it is at most 2^63 - 1: {number}"));
+        }
+        let counted = self.counts.values().try_fold(0, |sum: u64, count| sum.checked_add(*count));
+        if counted != self.errors.checked_add(self.warnings) {
+            return at("/counts", "the counts come to something else than `errors` and `warnings`".to_owned());
+        }
+        is_name("/version", &self.version)?;
+        is_short("/first_failure", self.first_failure.as_deref().unwrap_or_default(), LONGEST_SENTENCE)?;
+        self.counts.keys().try_for_each(|code| is_name("/counts", code))?;
+        for (number, dataset) in self.datasets.iter().enumerate() {
+            dataset.check().map_err(|(field, message)| (format!("/datasets/{number}{field}"), message))?;
+        }
+        for (number, finding) in self.findings.iter().enumerate() {
+            finding.check().map_err(|(field, message)| (format!("/findings/{number}{field}"), message))?;
+        }
+        Ok(())
+    }
+}
+
+fn is_name(pointer: &str, name: &str) -> Result<(), (String, String)> {
+    is_short(pointer, name, LONGEST_NAME)
+}
+
+fn is_short(pointer: &str, text: &str, most: usize) -> Result<(), (String, String)> {
+    if text.len() <= most {
+        return Ok(());
+    }
+    Err((pointer.to_owned(), format!("it has {} bytes, more than {most}", text.len())))
+}
+
 /// One dataset of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckedDataset {
@@ -56,6 +119,36 @@ pub struct CheckedDataset {
     /// Wrong completions tried on its tasks, by type.
     #[serde(default)]
     pub mutants: BTreeMap<String, CheckMutants>,
+}
+
+impl CheckedDataset {
+    /// Its name without the revision: the check of another revision is a check of the same dataset.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Some(revision) = self.revision.as_deref().filter(|revision| !revision.is_empty()) else {
+            return self.dataset.clone();
+        };
+        let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        match self.dataset.split_once(&format!("@{revision}")) {
+            Some((before, after)) if ends(after) => format!("{before}{after}"),
+            _ => self.dataset.clone(),
+        }
+    }
+
+    fn check(&self) -> Result<(), (String, String)> {
+        is_name("/dataset", &self.dataset)?;
+        is_name("/revision", self.revision.as_deref().unwrap_or_default())?;
+        for (pointer, number) in [("/rows", self.rows), ("/checked", self.checked)] {
+            // Over a thousand datasets they still come to a number that is kept.
+            if number > 1 << 48 {
+                return Err((pointer.to_owned(), format!("it is at most 2^48: {number}")));
+            }
+        }
+        if self.tasks.len().max(self.mutants.len()) > MOST_NAMES {
+            return Err(("/tasks".to_owned(), format!("there are more than {MOST_NAMES} types of task")));
+        }
+        self.tasks.keys().chain(self.mutants.keys()).try_for_each(|name| is_name("/tasks", name))
+    }
 }
 
 /// Wrong completions that were tried, and how many of them did not pass.
@@ -86,6 +179,15 @@ pub struct CheckFinding {
     pub key: String,
     /// What is wrong and what to do.
     pub message: String,
+}
+
+impl CheckFinding {
+    fn check(&self) -> Result<(), (String, String)> {
+        is_name("/code", &self.code)?;
+        is_name("/dataset", &self.dataset)?;
+        is_short("/key", &self.key, LONGEST_SENTENCE)?;
+        is_short("/message", &self.message, LONGEST_SENTENCE)
+    }
 }
 
 /// How bad a finding is.
@@ -139,6 +241,6 @@ pub struct CheckDetail {
     /// The check.
     #[serde(flatten)]
     pub check: CheckBody,
-    /// The report as it was sent.
+    /// The report.
     pub report: CheckReport,
 }

@@ -1,5 +1,7 @@
 //! `/v1/checks`: checks of datasets, sent here by `assay check --record` or by whoever has its report in JSON.
 
+use std::fmt::Display;
+
 use assay_core::{BatchId, ErrorCode};
 use assay_engine::NewCheck;
 use assay_wire::checks::{CheckBody, CheckDetail, CheckReport, CheckedDataset, ChecksBody};
@@ -31,28 +33,25 @@ const MAX_LIMIT: u32 = 1_000;
 ))]
 pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
     let report: CheckReport = body::json(&api, &headers, body).await?;
-    if report.datasets.is_empty() {
-        let message = "no dataset was checked; send the report of at least one";
-        return Err(Problem::at(ErrorCode::InvalidField, "/datasets".to_owned(), message).into());
-    }
-    let report_json = serde_json::to_vec(&report)
-        .map_err(|error| ApiError::new(ErrorCode::Internal, format!("the report cannot be written: {error}")))?;
-    let check = NewCheck {
-        checked: report.datasets.iter().fold(0, |sum: u64, dataset| sum.saturating_add(dataset.checked)),
-        datasets: report.datasets.into_iter().map(name).collect(),
-        errors: report.errors,
-        warnings: report.warnings,
-        report_json,
-    };
+    report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
+    // A report may have megabytes: the runtime's threads are for others meanwhile.
+    let made = tokio::task::spawn_blocking(move || new_check(&report)).await;
+    let check = made.map_err(unwritten)?.map_err(unwritten)?;
     Ok(Json(api.engine().keep_check(check, LOCAL_CALLER).await?.into()))
 }
 
-/// A dataset's name without its revision: the check of another revision is a check of the same dataset.
-fn name(dataset: CheckedDataset) -> String {
-    match dataset.revision {
-        Some(revision) => dataset.dataset.replace(&format!("@{revision}"), ""),
-        None => dataset.dataset,
-    }
+fn new_check(report: &CheckReport) -> serde_json::Result<NewCheck> {
+    Ok(NewCheck {
+        datasets: report.datasets.iter().map(CheckedDataset::name).collect(),
+        checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),
+        errors: report.errors,
+        warnings: report.warnings,
+        report_json: serde_json::to_vec(report)?,
+    })
+}
+
+fn unwritten(error: impl Display) -> ApiError {
+    ApiError::new(ErrorCode::Internal, format!("the report cannot be read or written: {error}"))
 }
 
 /// Where a page starts.
@@ -112,7 +111,7 @@ pub(crate) async fn get(
     let unknown = || ApiError::new(ErrorCode::NotFound, format!("no check has the id `{id}`; `/v1/checks` lists them"));
     let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
     let content = store.body(check.report).await?.ok_or_else(unknown)?.content;
-    let report = serde_json::from_slice(&content)
-        .map_err(|error| ApiError::new(ErrorCode::Internal, format!("the report of `{id}` cannot be read: {error}")))?;
+    let read = tokio::task::spawn_blocking(move || serde_json::from_slice(&content)).await;
+    let report = read.map_err(unwritten)?.map_err(unwritten)?;
     Ok(Json(CheckDetail { check: check.into(), report }))
 }

@@ -12,6 +12,7 @@ use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
+use assay_wire::checks::{self, CheckReport};
 
 use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Check;
@@ -29,10 +30,13 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
     let reports = reports::Reports::open(arguments)?;
     let record = arguments.record.as_deref().map(|server| Client::new(server, Retry::default())).transpose()?;
     let Some(report) = block_on(checked(config, arguments, options))? else { return Ok(Ended::Interrupted) };
-    reports.write(&report)?;
-    if let Some(record) = record {
-        block_on(send(&record, &report))?;
+    let written = reports.write(&report);
+    if let Some(record) = record
+        && block_on(sent(&record, &report))? == Ended::Interrupted
+    {
+        return Ok(Ended::Interrupted);
     }
+    written?;
     anyhow::ensure!(
         report.failed == 0,
         "{} probes could not be graded; the first: {}",
@@ -42,13 +46,22 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
     Ok(if report.total() == 0 { Ended::Done } else { Ended::Findings })
 }
 
-/// Sends the report to the record, as it is written in JSON.
-async fn send(record: &Client, report: &Report) -> anyhow::Result<()> {
+/// Sends the report to the record, as it is written in JSON, with as many findings as the record takes.
+async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
     let mut json = Vec::new();
     Format::Json.write(report, &mut json)?;
-    let sent = serde_json::from_slice(&json)?;
-    record.record_check(&sent).await.context("the report is written, and could not be sent to the record")?;
-    Ok(())
+    let mut report: CheckReport = serde_json::from_slice(&json)?;
+    let more = report.findings.len().saturating_sub(checks::MOST_FINDINGS);
+    report.findings.truncate(checks::MOST_FINDINGS);
+    report.untold += more as u64;
+    tokio::select! {
+        biased;
+        () = stop_signal() => Ok(Ended::Interrupted),
+        sent = record.record_check(&report) => {
+            sent.context("the report is written, and could not be sent to the record")?;
+            Ok(Ended::Done)
+        }
+    }
 }
 
 /// The report; `None` when it was interrupted.

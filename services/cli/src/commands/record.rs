@@ -29,11 +29,12 @@ impl Source {
 
 /// Opens the record where the arguments say it is.
 pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
+    let database = record.database.iter().map(|url| ("store", "database", url.clone().into()));
+    // Also for a server: it says how to log.
+    let config = configuration(file, database.collect())?;
     if let Some(server) = &record.server {
         return Ok(Source::Server(Client::new(server, Retry::default())?));
     }
-    let database = record.database.iter().map(|url| ("store", "database", url.clone().into()));
-    let config = configuration(file, database.collect())?;
     refuse_to_create(&config.store.database)?;
     let node = Node::start(config).await;
     Ok(Source::Node(Box::new(node.context("a record that a server holds is read with `--server URL`")?)))

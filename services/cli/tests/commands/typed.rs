@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::fixtures::{assay, lines, refused, text};
+use crate::fixtures::{assay, lines, refused, serve, text};
 
 const ITEMS: &str = concat!(
     r#"{"id":"a","group":"g","completion":"\\boxed{2/4}","task":{"type":"math","answer":"1/2"}}"#,
@@ -54,6 +54,31 @@ fn every_line_has_its_result_in_its_place() {
     assert!(told(3).starts_with("line 5: `/task/"), "{}", told(3));
     assert!(told(4).starts_with("line 6: `/task/type`: "), "{}", told(4));
     assert!(!folder.path().join("assay.db").exists(), "grading a file leaves no record unless asked");
+}
+
+#[test]
+fn items_at_odds_with_each_other_cost_no_other_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = r#""completion":"1","task":{"type":"math","answer":"1"}"#;
+    let items = [
+        format!(r#"{{"id":"a","group":"g",{task}}}"#),
+        format!(r#"{{"id":"b","group":"g",{task},"policy":{{"summary":"x"}}}}"#),
+        format!(r#"{{"id":"c",{task},"checks":{{"brief":{{"type":"math"}}}}}}"#),
+        format!(r#"{{"id":"d",{task}}}"#),
+    ];
+    std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
+    let (_server, base) = serve(folder.path());
+    for way in [&[][..], &["--server", &base]] {
+        let output = assay(folder.path(), &[&["grade", "items.jsonl"], way].concat());
+        let results = lines(&output.stdout);
+        let outcomes: Vec<_> = results.iter().map(|result| result["outcome"].as_str().unwrap()).collect();
+        assert_eq!(outcomes, ["graded", "ungradable", "ungradable", "graded"], "{way:?} {}", text(&output.stderr));
+        let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();
+        assert!(told(1).starts_with("line 2: "), "{way:?} {}", told(1));
+        assert!(told(2).starts_with("line 3: `/checks/brief`: "), "{way:?} {}", told(2));
+    }
+    let away = assay(folder.path(), &["grade", "items.jsonl", "--server", "127.0.0.1:1"]);
+    assert!(text(&away.stderr).contains("neither `http://` nor") || text(&away.stderr).contains("no URL"), "{away:?}");
 }
 
 #[test]

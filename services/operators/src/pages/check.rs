@@ -10,12 +10,12 @@ use assay_engine::Engine;
 use assay_wire::checks::{CheckFinding, CheckReport, CheckSeverity, CheckedDataset};
 use axum::extract::{Path, RawQuery, State};
 
-use super::checks::address;
+use super::checks::{address, names};
 use crate::failure::{Failure, Result};
 use crate::page::{Page, Place};
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::{cell, count, percent, text, time};
+use crate::show::{cell, count, name, percent, text, time};
 
 /// Findings of a page.
 const PAGE: usize = 100;
@@ -40,7 +40,7 @@ impl From<&CheckedDataset> for DatasetRow {
             format!("{} {} of {}", cell(task), percent(mutants.killed, mutants.tried), count(mutants.tried))
         });
         Self {
-            name: cell(&dataset.dataset),
+            name: name(&dataset.name()),
             revision: dataset.revision.as_deref().map(cell).unwrap_or_default(),
             rows: count(dataset.rows),
             checked: count(dataset.checked),
@@ -68,14 +68,16 @@ struct FindingRow {
     message: String,
 }
 
-impl From<&CheckFinding> for FindingRow {
-    fn from(finding: &CheckFinding) -> Self {
-        let row = finding.row.map(|row| format!("row {row}"));
-        let at = finding.line.map(|line| line.to_string()).or(row).unwrap_or_default();
+impl FindingRow {
+    /// The row of a finding; `short` has the names of datasets without revisions.
+    fn new(finding: &CheckFinding, short: &BTreeMap<&str, String>) -> Self {
+        let dataset = short.get(finding.dataset.as_str()).unwrap_or(&finding.dataset);
+        let row = finding.row.map(|row| format!(":row {row}"));
+        let at = finding.line.map(|line| format!(":{line}")).or(row).unwrap_or_default();
         Self {
             is_error: finding.severity == CheckSeverity::Error,
             code: cell(&finding.code),
-            place: format!("{}:{at}", cell(&finding.dataset)),
+            place: format!("{}{at}", name(dataset)),
             key: cell(&finding.key),
             message: text(&finding.message),
         }
@@ -86,7 +88,7 @@ impl From<&CheckFinding> for FindingRow {
 #[template(path = "check.html")]
 pub(crate) struct Check {
     place: Place,
-    names: Vec<String>,
+    names: String,
     facts: Vec<(&'static str, String)>,
     failure: Option<String>,
     datasets: Vec<DatasetRow>,
@@ -96,6 +98,7 @@ pub(crate) struct Check {
     findings: Vec<FindingRow>,
     shown: String,
     untold: Option<String>,
+    clean: bool,
     next: Option<String>,
 }
 
@@ -127,14 +130,15 @@ pub(crate) async fn page(
     let fitting: Vec<&CheckFinding> =
         report.findings.iter().filter(|finding| code.is_none_or(|code| finding.code == code)).collect();
     let listed = fitting.iter().skip(from).take(PAGE);
-    let findings: Vec<FindingRow> = listed.map(|finding| FindingRow::from(*finding)).collect();
+    let short = report.datasets.iter().map(|dataset| (dataset.dataset.as_str(), dataset.name())).collect();
+    let findings: Vec<FindingRow> = listed.map(|finding| FindingRow::new(finding, &short)).collect();
     let end = from.saturating_add(findings.len());
     // Not shown without a finding.
     let first = (from as u64).saturating_add(1);
     let shown = format!("{} to {} of {}", count(first), count(end as u64), count(fitting.len() as u64));
     Ok(Page(Check {
         place: Place::Checks,
-        names: check.datasets.iter().map(|name| cell(name)).collect(),
+        names: names(&check.datasets),
         facts: facts(&check, &report),
         failure: report.first_failure.as_deref().map(text),
         datasets: report.datasets.iter().map(DatasetRow::from).collect(),
@@ -142,6 +146,7 @@ pub(crate) async fn page(
         before: earlier.map(|(check, _)| (address(check.id), time(check.time_us))),
         all: code.map(|_| at(None, None)),
         shown,
+        clean: report.errors + report.warnings + report.known + report.failed == 0,
         untold: (report.untold > 0).then(|| count(report.untold)),
         next: (end < fitting.len()).then(|| at(code, Some(end))),
         findings,
@@ -187,5 +192,7 @@ async fn report_of(store: &dyn Store, check: DatasetCheck) -> Result<Option<(Dat
 /// The report of a check; `None` where the record does not have it.
 async fn report(store: &dyn Store, check: &DatasetCheck) -> Result<Option<CheckReport>> {
     let Some(body) = store.body(check.report).await? else { return Ok(None) };
-    Ok(serde_json::from_slice(&body.content).ok())
+    // It may have megabytes: the runtime's threads are for others meanwhile.
+    let read = tokio::task::spawn_blocking(move || serde_json::from_slice(&body.content).ok()).await;
+    Ok(read.ok().flatten())
 }

@@ -10,16 +10,19 @@ use crate::failure::Result;
 use crate::page::{Page, Place};
 use crate::query::{Pairs, link};
 use crate::routes::store;
-use crate::show::{cell, count, time};
+use crate::show::{cell, count, name, time};
 
 /// Checks of a page.
 const PAGE: u32 = 100;
+
+/// Datasets of a check that are named one by one.
+const NAMED: usize = 4;
 
 /// A check as a row.
 struct CheckRow {
     address: String,
     time: String,
-    datasets: Vec<String>,
+    datasets: String,
     checked: String,
     errors: String,
     warnings: String,
@@ -32,7 +35,7 @@ impl From<&DatasetCheck> for CheckRow {
         Self {
             address: address(check.id),
             time: time(check.time_us),
-            datasets: check.datasets.iter().map(|name| cell(name)).collect(),
+            datasets: names(&check.datasets),
             checked: count(check.checked),
             errors: count(check.errors),
             warnings: count(check.warnings),
@@ -66,6 +69,15 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
         first: before.map(|_| "/ui/checks"),
         next: last.map(|last| link("/ui/checks", &[("before", Some(&last))])),
     }))
+}
+
+/// Names of datasets, the first of them where there are many.
+pub(crate) fn names(datasets: &[String]) -> String {
+    let shown: Vec<String> = datasets.iter().take(NAMED).map(|dataset| name(dataset)).collect();
+    match datasets.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// Where a check is shown.

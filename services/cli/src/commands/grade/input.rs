@@ -21,6 +21,10 @@ const CHUNK_ITEMS: usize = 1_024;
 /// Items after which a chunk ends even inside a group, so that memory stays bounded.
 const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 
+/// Bytes of lines after which a chunk ends, and after which it ends even inside a group: a server takes 64 MiB in one request.
+const CHUNK_BYTES: usize = 16 << 20;
+const MOST_CHUNK_BYTES: usize = 48 << 20;
+
 /// One line of the input, in order.
 pub(super) enum Line {
     /// The next of the chunk's items, and the number of its line.
@@ -51,6 +55,21 @@ pub(super) fn items(lines: &mut [Line]) -> impl Iterator<Item = (&mut Line, u64)
         Line::Item(number) => Some((line, number)),
         Line::Unread(_) => None,
     })
+}
+
+/// The item a problem points to, of so many, and the problem as one of that item.
+pub(super) fn item_of(problem: &Problem, items: usize) -> Option<(usize, Problem)> {
+    let rest = problem.pointer.as_deref()?.strip_prefix("/items/")?;
+    let (at, within) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let at = at.parse().ok().filter(|at| *at < items)?;
+    Some((at, Problem { pointer: Some(within.to_owned()), ..problem.clone() }))
+}
+
+/// Makes the line of an item, counted among the items that are left, one that is graded by nobody.
+pub(super) fn set_aside(lines: &mut [Line], at: usize, id: Option<String>, group: Option<String>, problem: Problem) {
+    if let Some((place, line)) = items(lines).nth(at) {
+        *place = Line::Unread(Unread { line, id, group, problem });
+    }
 }
 
 /// Some lines, and the items among them.
@@ -91,7 +110,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
 
 fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Sender<Chunk>) {
     let mut groups = Groups::default();
-    let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
+    let (mut chunk, mut bytes, mut number, mut line) = (empty(), 0, 0u64, Vec::new());
     loop {
         line.clear();
         number += 1;
@@ -110,13 +129,16 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
         match decode_line(&line, number, template) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
-                let full = chunk.items.len() >= CHUNK_ITEMS && !groups.goes_on(group);
-                if full || chunk.items.len() >= MOST_CHUNK_ITEMS {
+                let full = chunk.items.len() >= CHUNK_ITEMS || bytes >= CHUNK_BYTES;
+                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS || bytes + line.len() > MOST_CHUNK_BYTES;
+                if full && !groups.goes_on(group) || fullest && !chunk.items.is_empty() {
                     if sender.blocking_send(std::mem::replace(&mut chunk, empty())).is_err() {
                         return;
                     }
                     groups.next_chunk();
+                    bytes = 0;
                 }
+                bytes += line.len();
                 groups.note(group, number);
                 chunk.lines.push(Line::Item(number));
                 chunk.items.push(item);

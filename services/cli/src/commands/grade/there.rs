@@ -6,7 +6,7 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use crate::arguments::Grade;
 
-use super::input::{self, Chunk, Line, Unread};
+use super::input::{self, Chunk};
 use super::{Written, join};
 
 pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
@@ -28,23 +28,17 @@ pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> a
                 return join(&lines, results.collect::<Result<Vec<_>, _>>()?);
             }
             Err(ClientError::Refused { status: 422, problem }) => problem,
+            // Chunks keep below what a server takes unless one item is larger.
+            Err(ClientError::Refused { status: 413, problem }) if request.items.len() == 1 => {
+                Problem { pointer: Some("/items/0".to_owned()), ..problem }
+            }
             Err(error) => return Err(error.into()),
         };
         // One item's fault is not the others': it is set aside and the rest sent again.
-        let Some((at, problem)) = item_of(&refused, &request.items) else {
+        let Some((at, problem)) = input::item_of(&refused, request.items.len()) else {
             anyhow::bail!("the server refused the items: {refused}")
         };
         let ItemRequest { id, group, .. } = request.items.remove(at);
-        if let Some((place, line)) = input::items(&mut lines).nth(at) {
-            *place = Line::Unread(Unread { line, id, group, problem });
-        }
+        input::set_aside(&mut lines, at, id, group, problem);
     }
-}
-
-/// The item a problem points to, and the problem as one of that item.
-fn item_of(problem: &Problem, items: &[ItemRequest]) -> Option<(usize, Problem)> {
-    let rest = problem.pointer.as_deref()?.strip_prefix("/items/")?;
-    let (at, within) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let at = at.parse().ok().filter(|at| *at < items.len())?;
-    Some((at, Problem { pointer: Some(within.to_owned()), ..problem.clone() }))
 }
