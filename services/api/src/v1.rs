@@ -6,6 +6,7 @@ pub(crate) mod checks;
 pub(crate) mod grade;
 pub(crate) mod graders;
 pub(crate) mod grades;
+pub(crate) mod page;
 pub(crate) mod policies;
 pub(crate) mod prompts;
 pub(crate) mod reward_models;

@@ -16,12 +16,9 @@ use utoipa::IntoParams;
 
 use super::grade::LOCAL_CALLER;
 use super::grades::{parse_id, store};
+use super::page;
 use crate::error::{ApiError, ApiResult};
 use crate::{Api, body};
-
-/// Checks of a page unless the request says otherwise, and at most.
-const DEFAULT_LIMIT: u32 = 100;
-const MAX_LIMIT: u32 = 1_000;
 
 /// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer comes when it survives a crash.
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
@@ -77,11 +74,7 @@ pub(crate) async fn list(
 ) -> ApiResult<Json<ChecksBody>> {
     let Query(PageQuery { before, limit }) =
         query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
-        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
-    }
+    let limit = page::limit(limit)?;
     let before: Option<BatchId> = before.as_deref().map(|id| parse_id("before", id)).transpose()?;
     // One more than the page tells whether another follows.
     let mut checks = store(&api)?.dataset_checks(before, limit + 1).await?;

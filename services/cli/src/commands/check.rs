@@ -58,7 +58,7 @@ async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
         biased;
         () = stop_signal() => Ok(Ended::Interrupted),
         sent = record.record_check(&report) => {
-            sent.context("the report is written, and could not be sent to the record")?;
+            sent.context("the report could not be sent to the record")?;
             Ok(Ended::Done)
         }
     }

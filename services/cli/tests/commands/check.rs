@@ -2,10 +2,10 @@
 //! of which says under `planted` what it is.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -255,6 +255,31 @@ fn a_check_that_waits_for_a_pipe_can_be_interrupted() {
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn sending_a_check_to_a_server_that_does_not_answer_can_be_interrupted() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    let check = command.args(["check", "queries.jsonl", "--record", &address]).current_dir(datasets());
+    let mut child = check.stdout(Stdio::null()).spawn().unwrap();
+    let (mut sending, _) = silent.accept().unwrap();
+    let mut head = [0; 4];
+    sending.read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"POST");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_server_that_breaks_off_is_no_reader_that_had_enough() {
+    let breaking = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", breaking.local_addr().unwrap());
+    std::thread::spawn(move || breaking.incoming().for_each(drop));
+    let output = assay(&datasets(), &["check", "queries.jsonl", "--record", &address]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("could not be sent to the record"), "{output:?}");
 }
 
 #[test]

@@ -77,6 +77,14 @@ fn items_at_odds_with_each_other_cost_no_other_line() {
         assert!(told(1).starts_with("line 2: "), "{way:?} {}", told(1));
         assert!(told(2).starts_with("line 3: `/checks/brief`: "), "{way:?} {}", told(2));
     }
+    let huge = format!(r#"{{"id":"h","completion":"{}","task":{{"type":"math","answer":"1"}}}}"#, "x".repeat(49 << 20));
+    std::fs::write(folder.path().join("huge.jsonl"), [&items[3], &huge, &items[3]].map(String::as_str).join("\n"))
+        .unwrap();
+    let results = lines(&assay(folder.path(), &["grade", "huge.jsonl", "--server", &base]).stdout);
+    let told: Vec<_> = results.iter().map(|result| result["error"]["code"].as_str()).collect();
+    assert_eq!(told, [None, Some("body_too_large"), None]);
+    let none = assay(folder.path(), &["export", "none.jsonl", "--server", &base, "--run", "absent"]);
+    assert!(text(&none.stderr).contains("no grade of the record fits"), "{none:?}");
     let away = assay(folder.path(), &["grade", "items.jsonl", "--server", "127.0.0.1:1"]);
     assert!(text(&away.stderr).contains("neither `http://` nor") || text(&away.stderr).contains("no URL"), "{away:?}");
 }

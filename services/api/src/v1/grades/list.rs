@@ -12,10 +12,7 @@ use utoipa::IntoParams;
 use super::{parse_id, store};
 use crate::Api;
 use crate::error::{ApiError, ApiResult};
-
-/// Rows of a page unless the request says otherwise, and at most.
-const DEFAULT_LIMIT: u32 = 100;
-const MAX_LIMIT: u32 = 1_000;
+use crate::v1::page;
 
 const APPEALS: &[&str] = &["overturned", "upheld", "disagreed", "unjudged"];
 
@@ -72,11 +69,7 @@ pub(crate) async fn list(
 ) -> ApiResult<Json<GradesBody>> {
     let Query(query) =
         query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
-        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
-    }
+    let limit = page::limit(query.limit)?;
     if let Some(outcome) = query.outcome.as_deref().filter(|outcome| !OUTCOMES.contains(outcome)) {
         let message = format!("`outcome` is one of {}: `{outcome}`", OUTCOMES.join(", "));
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));

@@ -16,11 +16,8 @@ use super::list::unknown;
 use super::path_name;
 use crate::error::{ApiError, ApiResult};
 use crate::v1::grade::LOCAL_CALLER;
+use crate::v1::page;
 use crate::{Api, body};
-
-/// Pairs of a page unless the request says otherwise, and at most.
-const DEFAULT_LIMIT: u32 = 100;
-const MAX_LIMIT: u32 = 1_000;
 
 /// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to the same prompt. The answer comes
 /// when they survive a crash. The same pair is kept once, however often it is sent.
@@ -98,11 +95,7 @@ pub(crate) async fn page(
     let name = path_name(path)?;
     let Query(PageQuery { after, limit }) =
         query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        let message = format!("`limit` is 1 to {MAX_LIMIT}: {limit}");
-        return Err(ApiError::new(ErrorCode::InvalidParameter, message));
-    }
+    let limit = page::limit(limit)?;
     let after = after.unwrap_or(0);
     Ok(Json(PairsBody::new(api.engine().pairs(&name, after, limit).await?, after)))
 }

@@ -10,7 +10,7 @@ use super::input::{self, Chunk, Line, Unread};
 use super::{Written, join};
 
 pub(super) async fn grade(engine: &Engine, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
-    let Chunk { mut lines, items } = chunk;
+    let Chunk { mut lines, items, .. } = chunk;
     let mut graded = Vec::with_capacity(items.len());
     let mut policies = Inline::new(engine);
     for (item, (place, line)) in items.into_iter().zip(input::items(&mut lines)) {

@@ -23,7 +23,7 @@ const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 
 /// Bytes of lines after which a chunk ends, and after which it ends even inside a group: a server takes 64 MiB in one request.
 const CHUNK_BYTES: usize = 16 << 20;
-const MOST_CHUNK_BYTES: usize = 48 << 20;
+pub(super) const MOST_CHUNK_BYTES: usize = 48 << 20;
 
 /// One line of the input, in order.
 pub(super) enum Line {
@@ -76,6 +76,8 @@ pub(super) fn set_aside(lines: &mut [Line], at: usize, id: Option<String>, group
 pub(super) struct Chunk {
     pub(super) lines: Vec<Line>,
     pub(super) items: Vec<DecodedItem>,
+    /// Bytes of the lines that are items: above [`MOST_CHUNK_BYTES`] only where there is one.
+    pub(super) bytes: usize,
 }
 
 /// Chunks of the file, whose lines are items, or rows of which the template makes items; read ahead on a thread of their own, and the number of lines when it can be had cheaply.
@@ -110,7 +112,7 @@ fn count_lines(mut reader: impl BufRead) -> std::io::Result<u64> {
 
 fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Sender<Chunk>) {
     let mut groups = Groups::default();
-    let (mut chunk, mut bytes, mut number, mut line) = (empty(), 0, 0u64, Vec::new());
+    let (mut chunk, mut number, mut line) = (empty(), 0u64, Vec::new());
     loop {
         line.clear();
         number += 1;
@@ -129,16 +131,15 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
         match decode_line(&line, number, template) {
             Ok(item) => {
                 let group = item.request.group.as_deref();
-                let full = chunk.items.len() >= CHUNK_ITEMS || bytes >= CHUNK_BYTES;
-                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS || bytes + line.len() > MOST_CHUNK_BYTES;
+                let full = chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES;
+                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS || chunk.bytes + line.len() > MOST_CHUNK_BYTES;
                 if full && !groups.goes_on(group) || fullest && !chunk.items.is_empty() {
                     if sender.blocking_send(std::mem::replace(&mut chunk, empty())).is_err() {
                         return;
                     }
                     groups.next_chunk();
-                    bytes = 0;
                 }
-                bytes += line.len();
+                chunk.bytes += line.len();
                 groups.note(group, number);
                 chunk.lines.push(Line::Item(number));
                 chunk.items.push(item);
@@ -153,7 +154,7 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
 }
 
 fn empty() -> Chunk {
-    Chunk { lines: Vec::new(), items: Vec::new() }
+    Chunk { lines: Vec::new(), items: Vec::new(), bytes: 0 }
 }
 
 fn decode_line(line: &[u8], number: u64, template: Option<&Template>) -> Result<DecodedItem, Problem> {

@@ -1,16 +1,26 @@
 //! Grading a chunk by a server.
 
 use assay_client::{Client, ClientError};
+use assay_core::ErrorCode;
 use assay_wire::reply::ResultBody;
 use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use crate::arguments::Grade;
 
-use super::input::{self, Chunk};
+use super::input::{self, Chunk, MOST_CHUNK_BYTES};
 use super::{Written, join};
 
 pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> anyhow::Result<Written> {
-    let Chunk { mut lines, items } = chunk;
+    let Chunk { mut lines, items, bytes } = chunk;
+    if bytes > MOST_CHUNK_BYTES {
+        // A server that refuses it breaks off while it is sent, which looks like any other failure.
+        for ItemRequest { id, group, .. } in items.into_iter().map(|item| item.request) {
+            let message =
+                format!("it has {bytes} bytes, and {MOST_CHUNK_BYTES} are sent to a server at most; grade it here");
+            input::set_aside(&mut lines, 0, id, group, Problem::new(ErrorCode::BodyTooLarge, message));
+        }
+        return join(&lines, []);
+    }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
         step: arguments.step,
@@ -28,10 +38,6 @@ pub(super) async fn grade(client: &Client, chunk: Chunk, arguments: &Grade) -> a
                 return join(&lines, results.collect::<Result<Vec<_>, _>>()?);
             }
             Err(ClientError::Refused { status: 422, problem }) => problem,
-            // Chunks keep below what a server takes unless one item is larger.
-            Err(ClientError::Refused { status: 413, problem }) if request.items.len() == 1 => {
-                Problem { pointer: Some("/items/0".to_owned()), ..problem }
-            }
             Err(error) => return Err(error.into()),
         };
         // One item's fault is not the others': it is set aside and the rest sent again.
