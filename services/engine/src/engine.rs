@@ -197,7 +197,7 @@ impl Engine {
         })
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.inner
     }
 

@@ -26,6 +26,7 @@ mod reply;
 mod shared;
 mod suggest;
 mod surroundings;
+mod warm;
 mod workers;
 
 pub use admission::{Admission, BodyPermit, Permit};

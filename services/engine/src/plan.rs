@@ -168,7 +168,7 @@ enum Slot {
     Coming(&'static assay_core::Spec, oneshot::Receiver<Arc<PreparedTask>>),
 }
 
-fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> PreparedTask {
+pub(crate) fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
         let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);

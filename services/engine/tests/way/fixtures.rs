@@ -57,7 +57,11 @@ pub(crate) struct Exact {
 
 impl Exact {
     pub(crate) fn cpu() -> Self {
-        static SPEC: Spec = spec("exact", Lane::Cpu);
+        static SPEC: Spec = Spec {
+            example_task: r#"{"type": "exact", "answer": "1"}"#,
+            example_completion: "1",
+            ..spec("exact", Lane::Cpu)
+        };
         Self::new(&SPEC)
     }
 

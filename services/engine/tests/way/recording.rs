@@ -49,3 +49,21 @@ async fn bodies_are_kept_once_and_replay_finds_them() {
     let measures = house.memory.grades()[0].measures_json.clone();
     assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));
 }
+
+#[tokio::test]
+async fn warming_up_grades_examples_and_records_nothing() {
+    let house = house();
+    house.engine.warm().await;
+    assert!(house.graded.load(Ordering::Relaxed) > 0, "no example was graded");
+    assert!(house.memory.entries.lock().unwrap().is_empty());
+    let reply = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.unwrap();
+    assert!(!reply.results().next().unwrap().cached, "the example must not answer for an item");
+}
+
+#[tokio::test]
+async fn warming_up_goes_on_without_a_readable_record() {
+    let house = house();
+    house.memory.broken.store(true, Ordering::Relaxed);
+    house.engine.warm().await;
+    assert!(house.graded.load(Ordering::Relaxed) > 0, "no example was graded");
+}
