@@ -8,6 +8,7 @@ mod compat;
 mod docs;
 mod error;
 mod health;
+mod host;
 mod openapi;
 mod origin;
 pub mod record;
