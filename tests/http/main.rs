@@ -12,6 +12,7 @@ mod models;
 mod noise;
 mod pages;
 mod programs;
+mod reading;
 mod repeating;
 mod reward_models;
 mod runs;
