@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod graders;
+mod log_lines;
 pub mod models;
 mod node;
 pub mod observe;
