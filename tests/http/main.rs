@@ -4,6 +4,7 @@
 
 mod bodies;
 mod checks;
+mod connections;
 mod filled;
 mod fixtures;
 mod grading;

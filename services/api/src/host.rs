@@ -26,6 +26,8 @@ impl Host {
             }
             None => {
                 let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+                // A dot at the end only says that the name is complete.
+                let name = name.strip_suffix('.').unwrap_or(name);
                 (is_name(name).then(|| name.to_ascii_lowercase())?, port)
             }
         };
@@ -124,6 +126,7 @@ mod tests {
         let read = |text: &str| Host::parse(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!(read("LOCALHOST:8080"), Host { name: "localhost".into(), port: Some(8080) });
         assert_eq!(read("[0:0::1]:80"), Host { name: "::1".into(), port: Some(80) });
+        assert_eq!(read("localhost.:1"), read("localhost:1"));
         assert_eq!(read("a-b_c.example"), Host { name: "a-b_c.example".into(), port: None });
     }
 
@@ -147,7 +150,8 @@ mod tests {
             "localhost/",
             "a..b",
             ".a",
-            "a.",
+            "a..",
+            ".",
             "[::1",
             "[::1]80",
             "[fe80::1%eth0]",

@@ -2,6 +2,7 @@
 //!
 //! One endpoint a file; `routes` is the list of them.
 
+mod arrival;
 pub mod batch;
 mod body;
 mod compat;
@@ -21,4 +22,4 @@ mod v1;
 pub use openapi::document;
 pub use routes::router;
 pub use serve::serve;
-pub use state::{Api, ApiLimits, ApiParts};
+pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

@@ -2,6 +2,7 @@
 //! concrete graders and stores; it grades nothing itself.
 
 pub mod config;
+pub mod files;
 pub mod graders;
 mod log_lines;
 pub mod models;
