@@ -4,6 +4,7 @@
 
 mod bodies;
 mod checks;
+mod connections;
 mod filled;
 mod fixtures;
 mod grading;
@@ -12,6 +13,7 @@ mod models;
 mod noise;
 mod pages;
 mod programs;
+mod reading;
 mod repeating;
 mod reward_models;
 mod runs;

@@ -170,7 +170,7 @@ async fn every_statistic_answers() {
 async fn operators_decide_on_what_was_drawn() {
     let service = attentive().await;
     service.grade(&answers(4, 4, 8)).await;
-    let drawn = service.get("/v1/adjudications/next?channel=math/default&passes=false").await.json();
+    let drawn = post(&service, "/v1/adjudications/next?channel=math/default&passes=false", &Value::Null).await.json();
     let grade = drawn["grade"]["grade"].as_str().unwrap().to_owned();
     assert!((drawn["probability"].as_f64().unwrap() - 1.0 / 12.0).abs() < 1e-12);
     assert_eq!(drawn["grade"]["pass"], false);
@@ -194,8 +194,9 @@ async fn operators_decide_on_what_was_drawn() {
     assert_eq!(post(&service, &path, &json!({ "pass": "yes" })).await.refusal().2.as_deref(), Some("/pass"));
     let nobody = "/v1/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST/adjudicate";
     assert_eq!(post(&service, nobody, &json!({ "pass": true })).await.refusal().0, 404);
-    assert_eq!(service.get("/v1/adjudications/next?side=left").await.refusal().1, "invalid_parameter");
-    let none = service.get("/v1/adjudications/next?channel=sql/none").await.json();
+    let refused = post(&service, "/v1/adjudications/next?side=left", &Value::Null).await.refusal();
+    assert_eq!(refused.1, "invalid_parameter");
+    let none = post(&service, "/v1/adjudications/next?channel=sql/none", &Value::Null).await.json();
     assert_eq!(none, json!({ "grade": null, "probability": null }));
 }
 

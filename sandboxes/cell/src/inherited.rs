@@ -1,5 +1,5 @@
-//! What a cell got from its parent and must not keep: descriptors it was not meant to have, and a life after its parent's. The only
-//! unsafe code of this crate.
+//! What a cell got from its parent and must not keep: descriptors it was not meant to have, the default actions of some signals, and a
+//! life after its parent's. The only unsafe code of this crate.
 
 use std::io;
 
@@ -11,6 +11,26 @@ pub fn close_inherited() {
     // SAFETY: the process has just begun and holds no descriptor of its own above the standard ones, so none is closed under
     // anyone. A kernel without the call (before Linux 5.9) leaves them open, which the filter of system calls makes harmless.
     let _ = unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+}
+
+/// Makes a write beyond the limit on file sizes an error instead of the end of the process (SIGXFSZ). A line of the log, written to a
+/// file, must not end a process.
+pub fn survive_file_limits() {
+    ignore(&[libc::SIGXFSZ]);
+}
+
+/// Ignores the signals by which a terminal or a service manager asks a whole group of processes to stop: a cell ends when its parent
+/// closes its input or kills it, so that what runs is finished or failed by the parent's rules.
+pub fn ignore_stop_signals() {
+    ignore(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
+}
+
+#[expect(unsafe_code, reason = "the standard library has no call for the action of a signal")]
+fn ignore(signals: &[libc::c_int]) {
+    for signal in signals {
+        // SAFETY: ignoring a signal installs no handler, so no code of ours runs in one. It fails only for numbers that are no signals.
+        let _ = unsafe { libc::signal(*signal, libc::SIG_IGN) };
+    }
 }
 
 /// Starts a thread that ends the process when the parent is gone, whatever runs then.

@@ -20,6 +20,6 @@ pub use child::{Handlers, role};
 pub use confine::{Confinement, confine};
 pub use error::CellError;
 pub use frame::MAX_FRAME;
-pub use inherited::{close_inherited, end_with_parent};
+pub use inherited::{close_inherited, end_with_parent, ignore_stop_signals, survive_file_limits};
 pub use pool::{CellOptions, Cells, Settled};
 pub use words::{Handler, Words};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::CellError;
 use crate::process::{Asked, Cell};
@@ -45,6 +45,8 @@ struct Inner {
     /// One permit for each cell that may be at work.
     free: Semaphore,
     idle: Mutex<Vec<Cell>>,
+    /// Whether the pool stops; requests that run look at it.
+    stopping: watch::Sender<bool>,
 }
 
 impl Cells {
@@ -52,7 +54,12 @@ impl Cells {
     #[must_use]
     pub fn new(options: CellOptions) -> Self {
         let count = options.count.max(1);
-        Self(Arc::new(Inner { options, free: Semaphore::new(count), idle: Mutex::new(Vec::new()) }))
+        Self(Arc::new(Inner {
+            options,
+            free: Semaphore::new(count),
+            idle: Mutex::new(Vec::new()),
+            stopping: watch::Sender::new(false),
+        }))
     }
 
     /// Starts one cell for each that may work at once. Best called before the process takes load.
@@ -99,13 +106,30 @@ impl Cells {
         turn: Duration,
     ) -> Result<W::Reply, CellError> {
         let request = words::framed(request)?;
+        let mut stopping = self.0.stopping.subscribe();
+        let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
+        tokio::select! {
+            biased;
+            // The cell that works on the request is dropped here, which kills it.
+            () = stopped => Err(CellError::Stopping),
+            reply = self.exchange::<W>(&request, patience, turn) => reply,
+        }
+    }
+
+    /// Sends a framed request to a cell, and to another one if that dies.
+    async fn exchange<W: Words>(
+        &self,
+        request: &[u8],
+        patience: Duration,
+        turn: Duration,
+    ) -> Result<W::Reply, CellError> {
         let _turn = tokio::time::timeout(turn, self.turn()).await.map_err(|_| CellError::Busy)??;
         let mut first_death = None;
         loop {
             let mut cell = self.take()?;
-            match cell.ask(&request, patience).await {
+            match cell.ask(request, patience).await {
                 Asked::Answered(reply) => {
-                    self.idle().push(cell);
+                    self.put_back(cell);
                     return words::reply_of::<W>(&reply);
                 }
                 Asked::Overran { cpu } => return Err(CellError::Overran { patience, cpu }),
@@ -137,13 +161,10 @@ impl Cells {
         }
     }
 
-    /// Lets running requests finish, refuses others, ends all cells.
+    /// Refuses further requests, fails those that run with [`CellError::Stopping`], and kills all cells.
     pub async fn stop(&self) {
-        let all = u32::try_from(self.count()).unwrap_or(u32::MAX);
-        // An error means that the pool was stopped before.
-        let everyone = self.0.free.acquire_many(all).await;
+        self.0.stopping.send_replace(true);
         self.0.free.close();
-        drop(everyone);
         let idle = std::mem::take(&mut *self.idle());
         for cell in idle {
             cell.stop().await;
@@ -154,6 +175,15 @@ impl Cells {
         self.0.free.acquire().await.map_err(|_| CellError::Stopping)
     }
 
+    /// Keeps a cell for the next request; kills it when the pool stops.
+    fn put_back(&self, cell: Cell) {
+        let mut idle = self.idle();
+        // Under the lock: `stop` takes the idle cells after it has said that it stops.
+        if !*self.0.stopping.borrow() {
+            idle.push(cell);
+        }
+    }
+
     fn take(&self) -> Result<Cell, CellError> {
         let idle = self.idle().pop();
         idle.map_or_else(|| Cell::start(&self.0.options), Ok)
@@ -161,5 +191,57 @@ impl Cells {
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Cell>> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::program;
+
+    /// A pool of one cell that writes the id of its process to a file and never answers.
+    fn silent(folder: &std::path::Path) -> (Cells, PathBuf) {
+        let (script, id) = (folder.join("cell.sh"), folder.join("id"));
+        std::fs::write(
+            &script,
+            format!("#!/bin/sh\necho $$ > {0}.part\nmv {0}.part {0}\nexec sleep 1000\n", id.display()),
+        )
+        .unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+        (Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1 }), id)
+    }
+
+    #[tokio::test]
+    async fn stopping_kills_cells_and_fails_their_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cells, id) = silent(folder.path());
+        let asked = tokio::spawn({
+            let cells = cells.clone();
+            async move { cells.ask(&program::Request::probe(), Duration::from_secs(600)).await }
+        });
+        let waiting = tokio::spawn({
+            let cells = cells.clone();
+            async move { cells.ask(&program::Request::probe(), Duration::from_secs(600)).await }
+        });
+        let id = loop {
+            match std::fs::read_to_string(&id) {
+                Ok(id) => break id.trim().to_owned(),
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        };
+        cells.stop().await;
+        assert!(matches!(asked.await.unwrap(), Err(CellError::Stopping)));
+        assert!(matches!(waiting.await.unwrap(), Err(CellError::Stopping)));
+        assert!(matches!(cells.ask(&program::Request::probe(), Duration::MAX).await, Err(CellError::Stopping)));
+        // A killed process is a zombie until the runtime has reaped it.
+        let alive = || {
+            let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            state.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+        };
+        while alive() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }

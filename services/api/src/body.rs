@@ -1,4 +1,4 @@
-//! Reading a body: within the size limit, within the bytes the node holds at once, within a pause between pieces.
+//! Reading a body: within the size limit, within the bytes the node holds at once.
 
 use assay_core::{ErrorCode, json_pointer};
 use assay_engine::{Admission, BodyPermit};
@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 use crate::Api;
+use crate::arrival::TooSlow;
 use crate::error::{ApiError, ApiResult};
 use crate::state::ApiLimits;
 
@@ -35,14 +36,12 @@ pub(crate) async fn read(
         refuse_too_large(announced, limits)?;
     }
     loop {
-        let frame = tokio::time::timeout(limits.body_pause, body.frame()).await.map_err(|_| {
-            let seconds = limits.body_pause.as_secs();
-            let message = format!("the body paused for more than {seconds} s; send it without pauses");
-            ApiError::new(ErrorCode::MalformedJson, message)
-        })?;
-        let Some(frame) = frame else { break };
+        let Some(frame) = body.frame().await else { break };
         let frame = frame.map_err(|error| {
-            let message = format!("the body broke off or does not unpack: {error}");
+            let message = match TooSlow::of(&error) {
+                Some(slow) => slow.to_string(),
+                None => format!("the body broke off or does not unpack: {error}"),
+            };
             ApiError::new(ErrorCode::MalformedJson, message)
         })?;
         let Ok(data) = frame.into_data() else {

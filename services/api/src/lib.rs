@@ -2,12 +2,14 @@
 //!
 //! One endpoint a file; `routes` is the list of them.
 
+mod arrival;
 pub mod batch;
 mod body;
 mod compat;
 mod docs;
 mod error;
 mod health;
+mod host;
 mod openapi;
 mod origin;
 pub mod record;
@@ -20,4 +22,4 @@ mod v1;
 pub use openapi::document;
 pub use routes::router;
 pub use serve::serve;
-pub use state::{Api, ApiLimits, ApiParts};
+pub use state::{Api, ApiLimits, ApiParts, ConnectionLimits};

@@ -1,104 +1,134 @@
-//! What pages of other sites have a browser send is refused: whoever reads such a page did not mean it. So is what a browser sends to a
-//! name that somebody lets point to this machine, which makes a page of his one of ours to the browser (DNS rebinding).
+//! Responsible for refusing what pages of other sites have a browser send: whoever reads such a page did not mean it. So is what a
+//! browser sends to a name that somebody points at this machine, which makes a page of theirs one of ours to the browser (DNS
+//! rebinding).
 //!
 //! Browsers say where a request comes from (`Sec-Fetch-Site`, older ones `Origin`); trainers, scripts and `curl` say neither and are
 //! not concerned.
-
-use std::net::IpAddr;
 
 use assay_core::ErrorCode;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::uri::Authority;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, Method};
 
 use crate::error::ApiError;
+use crate::host::{BadHost, Host, Origin, origin, requested};
 use crate::state::Api;
 
 /// Lets through what comes from here, and links that others follow to here.
 pub(crate) async fn refuse_other_sites(State(api): State<Api>, request: Request, next: Next) -> Response {
-    if api.limits().local_names {
-        let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
-        let host: Option<&Authority> = host.as_ref().or(request.uri().authority());
-        if let Some(host) = host.filter(|host| !is_local(host)) {
-            let message = format!(
-                "the request was sent to `{host}`, and the service listens to this machine alone; send it to `localhost` or an address, \
-                 or set `server.insecure = true` behind a proxy that authenticates"
-            );
-            return ApiError::new(ErrorCode::OtherSite, message).into_response();
+    match refusal(request.method(), request.headers(), request.uri(), api.limits().local_names) {
+        Some(message) => ApiError::new(ErrorCode::OtherSite, message).into_response(),
+        None => next.run(request).await,
+    }
+}
+
+/// Why a request is refused, if it is.
+fn refusal(method: &Method, headers: &HeaderMap, uri: &http::Uri, local_names: bool) -> Option<String> {
+    let host = match requested(headers, uri) {
+        Ok(host) => host,
+        Err(BadHost::Several) => return Some("the request names several hosts; send one `Host` header".to_owned()),
+        Err(BadHost::Unreadable(host)) => {
+            return Some(format!(
+                "the request names the host `{}`, which is not a name or address with an optional port",
+                host.escape_debug()
+            ));
         }
+    };
+    if local_names && host.as_ref().is_some_and(|host| !host.is_local()) {
+        return Some(
+            "the request was sent to a name that may belong to another site, and the service listens to this machine alone; \
+             send it to `localhost` or an address, or set `server.insecure = true` behind a proxy that authenticates"
+                .to_owned(),
+        );
     }
-    let headers = request.headers();
-    if is_from_here(headers) || (request.method().is_safe() && is_followed(headers)) {
-        return next.run(request).await;
+    let origin = origin(headers);
+    if origin == Origin::Unreadable {
+        return Some("the request's `Origin` is not one origin; send one as in `http://localhost:8080`".to_owned());
     }
-    let message = "the request was sent by a page of another site; send it from `/ui`, or from outside a browser";
-    ApiError::new(ErrorCode::OtherSite, message).into_response()
+    if is_from_here(headers, host.as_ref(), &origin) || (method.is_safe() && is_followed(headers)) {
+        return None;
+    }
+    Some("the request was sent by a page of another site; send it from `/ui`, or from outside a browser".to_owned())
 }
 
-/// Whether a host is this machine or an address: what no other site can make its own name.
-fn is_local(host: &Authority) -> bool {
-    let name = host.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok()
-}
-
-/// Whether somebody follows a link, instead of a page asking behind his back.
+/// Whether somebody follows a link, instead of a page sending requests without being asked.
 fn is_followed(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
 }
 
-fn is_from_here(headers: &HeaderMap) -> bool {
-    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    match (text(HeaderName::from_static("sec-fetch-site")), text(header::ORIGIN), text(header::HOST)) {
-        (Some(site), _, _) => matches!(site, "same-origin" | "none"),
-        (None, Some(origin), host) => origin.split_once("://").map(|(_, authority)| authority) == host,
+fn is_from_here(headers: &HeaderMap, host: Option<&Host>, origin: &Origin) -> bool {
+    let mut sites = headers.get_all("sec-fetch-site").iter().peekable();
+    if sites.peek().is_some() {
+        return sites.all(|site| site == "same-origin" || site == "none");
+    }
+    match origin {
+        Origin::Of(origin) => Some(origin) == host,
+        Origin::Opaque | Origin::Unreadable => false,
         // No browser leaves out both.
-        (None, None, _) => true,
+        Origin::Absent => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
+
     use super::*;
 
-    fn is(pairs: &[(&'static str, &'static str)]) -> bool {
-        let headers = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
-        is_from_here(&headers.collect())
+    fn map(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let value = |text: &str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
+        pairs.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
+    }
+
+    fn refused(method: Method, pairs: &[(&'static str, &str)]) -> bool {
+        refusal(&method, &map(pairs), &"/".parse().unwrap(), true).is_some()
     }
 
     #[test]
-    fn names_of_other_sites_are_not_local() {
-        let is = |host: &str| is_local(&host.parse().unwrap());
-        assert!(
-            ["localhost", "LOCALHOST:8080", "assay.localhost", "127.0.0.1:1", "[::1]:8080", "10.0.0.7"]
-                .map(is)
-                .iter()
-                .all(|is| *is)
-        );
-        assert!(
-            !["evil.example", "localhost.evil.example:8080", "127.0.0.1.evil.example"].map(is).iter().any(|is| *is)
-        );
+    fn lets_only_links_be_followed_from_other_sites() {
+        let from_there = ("sec-fetch-site", "cross-site");
+        let navigate = ("sec-fetch-mode", "navigate");
+        assert!(!refused(Method::GET, &[from_there, navigate]));
+        assert!(refused(Method::POST, &[from_there, navigate]));
+        assert!(refused(Method::GET, &[from_there, ("sec-fetch-mode", "cors")]));
+        assert!(refused(Method::GET, &[from_there]));
     }
 
     #[test]
-    fn links_may_be_followed_and_nothing_else() {
-        let is = |mode: &'static str| {
-            is_followed(&HeaderMap::from_iter([(HeaderName::from_static("sec-fetch-mode"), mode.parse().unwrap())]))
-        };
-        assert!(is("navigate"));
-        assert!(!is("cors") && !is("no-cors") && !is_followed(&HeaderMap::new()));
+    fn tells_other_sites_from_this_one() {
+        let refused = |pairs| refused(Method::POST, pairs);
+        assert!(!refused(&[]));
+        assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1"), ("host", "127.0.0.1")]));
+        assert!(!refused(&[("sec-fetch-site", "none")]));
+        assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "null")]));
+        assert!(!refused(&[("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")]));
+        assert!(refused(&[("sec-fetch-site", "cross-site")]));
+        assert!(refused(&[("sec-fetch-site", "same-site"), ("origin", "http://[::1]"), ("host", "[::1]")]));
+        assert!(refused(&[("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")]));
+        assert!(refused(&[("origin", "http://evil.example"), ("host", "127.0.0.1:8080")]));
+        assert!(refused(&[("origin", "http://127.0.0.1:8081"), ("host", "127.0.0.1:8080")]));
+        assert!(refused(&[("origin", "null"), ("host", "127.0.0.1:8080")]));
+        assert!(refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://a{b")]));
     }
 
     #[test]
-    fn what_other_sites_send_is_told_apart() {
-        assert!(is(&[]));
-        assert!(is(&[("sec-fetch-site", "same-origin"), ("origin", "http://a"), ("host", "a")]));
-        assert!(is(&[("sec-fetch-site", "none")]));
-        assert!(is(&[("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")]));
-        assert!(!is(&[("sec-fetch-site", "cross-site")]));
-        assert!(!is(&[("sec-fetch-site", "same-site"), ("origin", "http://a"), ("host", "a")]));
-        assert!(!is(&[("origin", "http://evil.example"), ("host", "127.0.0.1:8080")]));
-        assert!(!is(&[("origin", "null"), ("host", "127.0.0.1:8080")]));
+    fn compares_the_origin_with_the_authority_of_http2() {
+        let headers = map(&[("origin", "http://localhost:1")]);
+        let refused = |uri: &str| refusal(&Method::POST, &headers, &uri.parse().unwrap(), true).is_some();
+        assert!(!refused("http://localhost:1/v1/grade"));
+        assert!(refused("http://localhost:2/v1/grade"));
+    }
+
+    #[test]
+    fn refuses_hosts_that_do_not_parse() {
+        for host in
+            ["a{b.evil.example", "a\"b", "a`b", "evil example", "%41.evil.example", "x@localhost", "", "localhost:"]
+        {
+            assert!(refused(Method::GET, &[("host", host), ("sec-fetch-site", "none")]), "{host}");
+        }
+        assert!(refused(Method::GET, &[("host", "localhost"), ("host", "localhost")]));
+        assert!(refused(Method::GET, &[("host", "evil.example")]));
+        assert!(!refused(Method::GET, &[("host", "localhost:8080")]));
     }
 }

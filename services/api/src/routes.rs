@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::origin::refuse_other_sites;
-use crate::{Api, compat, docs, health, openapi, v1};
+use crate::{Api, arrival, compat, docs, health, openapi, v1};
 
 /// Endpoints that the OpenAPI document lists.
 pub(crate) fn documented() -> OpenApiRouter<Api> {
@@ -83,6 +83,7 @@ pub fn router(api: Api) -> Router {
             DefaultPredicate::new().and(NotForContentType::const_new(v1::grade::NDJSON)),
         ))
         .layer(RequestDecompressionLayer::new().gzip(true).zstd(true))
+        .layer(middleware::from_fn_with_state(api.clone(), arrival::bound))
         .layer(middleware::map_response(problem_for_encoding))
         .layer(middleware::from_fn_with_state(api.clone(), refuse_other_sites))
         .layer(CatchPanicLayer::custom(panicked))

@@ -1,57 +1,66 @@
-//! Accepting connections until told to stop, then finishing those that are open.
+//! Responsible for accepting connections until told to stop, then finishing those that are open.
+
+mod activity;
+mod connection;
+mod open;
 
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
 
-use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::time::{Instant, MissedTickBehavior};
 
+use crate::state::ConnectionLimits;
 use crate::{Api, router};
-
-/// Longest time a client may take to send the head of a request; a connection that says nothing costs memory.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+use open::Connections;
 
 /// Pause after a failed accept. It fails when files run out, and only connections that close give some back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves `api` on `listener` until `stop` resolves, then finishes what is open.
+/// The errors of Linux that say that files ran out, of the system and of the process: `ENFILE` and `EMFILE`.
+const NO_FILES: [i32; 2] = [23, 24];
+
+/// Shortest and longest pause between two looks at all connections.
+const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+
+/// Serves `api` on `listener` until `stop` resolves, then finishes what is open. Dropping the future closes all connections.
 pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = ()> + Send + 'static) {
-    let router = router(api);
-    let open = GracefulShutdown::new();
+    let limits = api.limits().connections.clone();
+    let mut look = tokio::time::interval(between_looks(&limits));
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut connections = Connections::new(limits, router(api));
     let mut stop = pin!(stop);
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => connections.add(stream),
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not accepted");
+                    if error.raw_os_error().is_some_and(|code| NO_FILES.contains(&code)) {
+                        connections.make_room();
+                    }
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(()) = connections.ended() => {}
+            _ = look.tick() => connections.check(Instant::now()),
             () = &mut stop => break,
-        };
-        match accepted {
-            Ok((stream, _)) => connect(stream, router.clone(), &open),
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
         }
     }
     drop(listener);
-    open.shutdown().await;
+    connections.close_all(Instant::now());
+    while !connections.is_empty() {
+        tokio::select! {
+            Some(()) = connections.ended() => {}
+            _ = look.tick() => connections.check(Instant::now()),
+        }
+    }
 }
 
-fn connect(stream: TcpStream, router: Router, open: &GracefulShutdown) {
-    // Replies are written whole; waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
-    builder.http2().timer(TokioTimer::new());
-    let service = TowerToHyperService::new(router);
-    let connection = open.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection broke");
-        }
-    });
+/// Often enough that no limit is overrun by more than a quarter.
+fn between_looks(limits: &ConnectionLimits) -> Duration {
+    let shortest = limits.head.min(limits.idle).min(limits.reply_pause).min(limits.close);
+    let [least, most] = LOOKS;
+    (shortest / 4).clamp(least, most)
 }

@@ -16,6 +16,10 @@ pub struct ApiLimits {
     pub batch_items: usize,
     /// Longest pause between two pieces of a body.
     pub body_pause: Duration,
+    /// Longest time until a body is whole.
+    pub body_whole: Duration,
+    /// What bounds connections.
+    pub connections: ConnectionLimits,
     /// Whether requests must be sent to `localhost` or an address, as where the service listens to its own machine alone: a browser may
     /// be told that any other name is this machine.
     pub local_names: bool,
@@ -23,7 +27,41 @@ pub struct ApiLimits {
 
 impl Default for ApiLimits {
     fn default() -> Self {
-        Self { body_bytes: 64 << 20, batch_items: 65_536, body_pause: Duration::from_secs(30), local_names: false }
+        Self {
+            body_bytes: 64 << 20,
+            batch_items: 65_536,
+            body_pause: Duration::from_secs(30),
+            body_whole: Duration::from_secs(300),
+            connections: ConnectionLimits::default(),
+            local_names: false,
+        }
+    }
+}
+
+/// What bounds connections. A connection with a request that is worked on is never closed for its age.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Most connections at once.
+    pub most: usize,
+    /// Longest time until the head of the first request has arrived.
+    pub head: Duration,
+    /// Longest time between a reply and the head of the next request.
+    pub idle: Duration,
+    /// Longest time in which a client takes nothing of its reply.
+    pub reply_pause: Duration,
+    /// Longest time until a connection that was asked to close is closed, once its requests are answered.
+    pub close: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            most: 1_024,
+            head: Duration::from_secs(30),
+            idle: Duration::from_secs(75),
+            reply_pause: Duration::from_secs(60),
+            close: Duration::from_secs(1),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use assay_node::Config;
 use assay_node::config::Override;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Ended;
@@ -58,6 +59,10 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
 /// How long threads that wait for a file of the user's, a pipe perhaps, are waited for at the end.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
+/// Exit codes of a process that a signal ended, as shells report them.
+const INTERRUPTED: i32 = 130;
+const TERMINATED: i32 = 143;
+
 /// Runs a future on a runtime of its own.
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -66,19 +71,19 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
     result
 }
 
-/// Resolves when the process is asked to stop: interrupt or terminate.
+/// Resolves when the process is asked to stop: interrupt or terminate. The next signal ends the process at once.
 async fn stop_signal() {
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            // Without the handler the system ends the process by itself.
-            Err(_) => std::future::pending().await,
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+        // Without handlers the system ends the process by itself.
+        return std::future::pending().await;
+    };
+    let mut next = async move || {
+        tokio::select! {
+            _ = interrupt.recv() => INTERRUPTED,
+            _ = terminate.recv() => TERMINATED,
         }
     };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminate => {}
-    }
+    next().await;
+    tokio::spawn(async move { std::process::exit(next().await) });
 }

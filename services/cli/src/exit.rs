@@ -1,6 +1,8 @@
 //! What the shell is told: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
 
+use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use assay_client::ClientError;
 
@@ -15,15 +17,20 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-#[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
+/// Longest wait at the end for a reader of the log.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
 pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
+    // The error comes after the log that led to it.
+    assay_node::observe::flush_logs(LAST_LINES);
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Findings) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("assay: {error:#}");
+            // Without a reader of stderr the exit code says it alone.
+            let _ = writeln!(std::io::stderr(), "assay: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,6 @@
 //! How far long work is: a bar when stderr is a terminal, a line every ten seconds when it is not.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use assay_core::{Clock, SystemClock};
@@ -37,7 +37,6 @@ impl Progress {
     }
 
     /// `more` steps are done.
-    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
     pub(crate) fn advance(&mut self, more: u64) {
         self.done += more;
         if let Some(bar) = &self.bar {
@@ -47,10 +46,9 @@ impl Progress {
         let now = self.clock.monotonic();
         if now.saturating_sub(self.last_line) >= LINE_EVERY {
             self.last_line = now;
-            match self.total {
-                Some(total) => eprintln!("{} of {total} {}", self.done, self.unit),
-                None => eprintln!("{} {}", self.done, self.unit),
-            }
+            let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
+            // Nobody has to read progress.
+            let _ = writeln!(std::io::stderr(), "{}{of} {}", self.done, self.unit);
         }
     }
 

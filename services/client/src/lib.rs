@@ -187,12 +187,12 @@ impl Client {
         self.send(self.call(Method::POST, "v1/channels/calibrations", &[])?.json(calibration), true).await
     }
 
-    /// Draws a grade for an operator; `query` holds the parameters of `GET /v1/adjudications/next`.
+    /// Draws a grade for an operator; `query` holds the parameters of `POST /v1/adjudications/next`.
     ///
     /// # Errors
     /// [`ClientError`].
     pub async fn draw(&self, query: &[(&str, String)]) -> Result<DrawnBody, ClientError> {
-        self.send(self.call(Method::GET, "v1/adjudications/next", query)?, false).await
+        self.send(self.call(Method::POST, "v1/adjudications/next", query)?, false).await
     }
 
     /// Keeps an operator's word on a grade.

@@ -23,6 +23,12 @@ use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
 
+/// How long replies may take to be made once the time for grading is over.
+pub const LAST_REPLIES: Duration = Duration::from_secs(1);
+
+/// How long the record may take to close.
+pub const RECORD_CLOSE: Duration = Duration::from_secs(15);
+
 /// How results go out.
 pub enum Mode {
     /// All at once, in the order of the batch.
@@ -241,24 +247,40 @@ impl Engine {
         &self.inner.admission
     }
 
-    /// Stops admitting, finishes what runs within `patience`, closes the record, stops the workers. What was not finished
-    /// answers `failed` with a retryable fault.
-    pub async fn shut_down(&self, patience: Duration) {
+    /// Stops admitting and finishes what runs within `patience`. What is not graded by then fails as retryable, and its sandboxed
+    /// processes are killed.
+    pub async fn drain(&self, patience: Duration) {
         if tokio::time::timeout(patience, self.inner.admission.drain()).await.is_err() {
-            tracing::warn!(
-                items = self.inner.admission.items_in_flight(),
-                "not all batches finished in time; the rest is cancelled"
-            );
+            let items = self.inner.admission.items_in_flight();
+            tracing::warn!(items, "not all batches finished in time; the rest fails and may be sent again");
         }
-        let engine = self.clone();
-        // Workers finish the item they hold; joining them blocks, so it happens off the runtime.
-        let _ = tokio::task::spawn_blocking(move || engine.inner.workers.stop()).await;
-        self.inner.tasks.close();
-        let _ = tokio::time::timeout(patience, self.inner.tasks.wait()).await;
-        if let Some(store) = &self.inner.store
-            && let Err(error) = store.close().await
-        {
-            tracing::error!(%error, "the record was not closed; what was acknowledged waits in the spool");
+        self.inner.stopping.cancel();
+    }
+
+    /// [Drains](Engine::drain), stops the workers and closes the record. Takes `patience`, [`LAST_REPLIES`] and [`RECORD_CLOSE`] at the
+    /// longest.
+    pub async fn shut_down(&self, patience: Duration) {
+        self.drain(patience).await;
+        let replies = async {
+            self.inner.admission.drain().await;
+            let engine = self.clone();
+            // Workers finish the item they hold; joining them blocks, so it happens off the runtime.
+            let _ = tokio::task::spawn_blocking(move || engine.inner.workers.stop()).await;
+            self.inner.tasks.close();
+            self.inner.tasks.wait().await;
+        };
+        if tokio::time::timeout(LAST_REPLIES, replies).await.is_err() {
+            let items = self.inner.admission.items_in_flight();
+            tracing::warn!(items, "not all replies were made in time; the rest is not answered");
+        }
+        let Some(store) = &self.inner.store else { return };
+        let closed = tokio::time::timeout(RECORD_CLOSE, store.close()).await;
+        match closed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the record was not closed; what was acknowledged waits in the spool");
+            }
+            Err(_) => tracing::error!("the record did not close in time; what was acknowledged waits in the spool"),
         }
     }
 }

@@ -75,9 +75,18 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
             let lane = shared.inner.lane_permits(plan.tasks[units[0].task].lane());
             inner.tasks.spawn(async move {
-                // A closed semaphore cannot be: it lives as long as the engine.
-                let _permit = lane.acquire_owned().await;
-                let _ = sender.send(shared.run_waiting(units).await);
+                let graded = async {
+                    // A closed semaphore cannot be: it lives as long as the engine.
+                    let _permit = lane.acquire_owned().await;
+                    shared.run_waiting(&units).await
+                };
+                let done = tokio::select! {
+                    biased;
+                    // Graders end what they started when their future is dropped, sandboxed processes included.
+                    () = shared.inner.stopping.cancelled() => shared.stopped(&units),
+                    done = graded => done,
+                };
+                let _ = sender.send(done);
             });
         }
     }
@@ -143,10 +152,6 @@ impl Finished {
 
     /// The lanes stopped with work undone: every open item fails, none is lost.
     fn give_up(&mut self, wave: &mut Vec<ItemDone>) {
-        let stopped = || {
-            let message = "the node stopped before the item was graded; send it again";
-            Outcome::Failed(Fault::passing(ErrorCode::ShuttingDown, message))
-        };
         let plan = Arc::clone(&self.plan);
         let mut missing = Vec::new();
         for unit in &plan.units {
@@ -207,14 +212,14 @@ impl Lanes {
     }
 
     /// Grades units of one task.
-    async fn run_waiting(&self, units: Vec<Unit>) -> Vec<PartDone> {
+    async fn run_waiting(&self, units: &[Unit]) -> Vec<PartDone> {
         let started = self.inner.clock.monotonic();
         let mut done = Vec::with_capacity(units.len());
         let mut asked = Vec::with_capacity(units.len());
         for unit in units {
-            match self.before(unit) {
-                Before::Known(outcome, cached) => done.push(self.done(unit, started, outcome, cached)),
-                Before::Ask { prepared, key } => asked.push((unit, prepared, key)),
+            match self.before(*unit) {
+                Before::Known(outcome, cached) => done.push(self.done(*unit, started, outcome, cached)),
+                Before::Ask { prepared, key } => asked.push((*unit, prepared, key)),
             }
         }
         let Some((unit, prepared, _)) = asked.first() else { return done };
@@ -237,10 +242,19 @@ impl Lanes {
         done
     }
 
-    /// Answers what needs no grader: a client that is gone, a task at fault, a completion too long, an outcome kept.
+    /// Units that were not graded before the node stopped.
+    fn stopped(&self, units: &[Unit]) -> Vec<PartDone> {
+        let started = self.inner.clock.monotonic();
+        units.iter().map(|unit| self.done(*unit, started, stopped(), false)).collect()
+    }
+
+    /// Answers what needs no grader: a node that stops, a client that is gone, a task at fault, a completion too long, an outcome kept.
     fn before(&self, unit: Unit) -> Before<'_> {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];
+        if self.inner.stopping.is_cancelled() {
+            return Before::Known(stopped(), false);
+        }
         if self.cx.cancel.is_cancelled() {
             let fault = Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again");
             return Before::Known(Outcome::Failed(fault), false);
@@ -293,6 +307,12 @@ impl Lanes {
         }
         done
     }
+}
+
+/// The outcome of an item that was not graded before the node stopped.
+fn stopped() -> Outcome {
+    let message = "the node stopped before the item was graded; send it again";
+    Outcome::Failed(Fault::passing(ErrorCode::ShuttingDown, message))
 }
 
 /// An outcome for each item; `None` when the grader panics or gives another number of them.

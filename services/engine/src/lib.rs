@@ -33,7 +33,7 @@ pub use admission::{Admission, BodyPermit, Permit};
 pub use batch::{Batch, BatchItem};
 pub use channels::{ChannelError, Draws};
 pub use checks::NewCheck;
-pub use engine::{Engine, Mode};
+pub use engine::{Engine, LAST_REPLIES, Mode, RECORD_CLOSE};
 pub use error::EngineError;
 pub use idempotency::{Answer, Keyed, Render};
 pub use ledger::ChannelSettings;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_core::store::Store;
 use assay_core::{Clock, GraderTable, Ids, Lane};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Admission;
@@ -83,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) caches: Caches,
     pub(crate) tasks: TaskTracker,
+    /// Cancelled when the time to finish is over: what is not graded by then fails and may be sent again.
+    pub(crate) stopping: CancellationToken,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) policies: Policies,
     pub(crate) known: Known,
@@ -109,6 +112,7 @@ impl Shared {
             workers: Workers::start(limits.workers)?,
             caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
             tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
             in_flight: Arc::new(InFlight::default()),
             policies,
             known: Known::new(channels),

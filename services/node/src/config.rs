@@ -63,6 +63,18 @@ pub struct Server {
     pub batch_items: usize,
     /// Seconds that running batches may take to finish on shutdown.
     pub shutdown_seconds: u64,
+    /// Most connections at once; 0 for as many as the limit on open files leaves room for.
+    pub connections: usize,
+    /// Seconds until the head of a connection's first request must have arrived.
+    pub head_seconds: u64,
+    /// Seconds that a connection may stay open between two requests.
+    pub idle_seconds: u64,
+    /// Seconds that a body may pause.
+    pub body_pause_seconds: u64,
+    /// Seconds until a body must be whole.
+    pub body_seconds: u64,
+    /// Seconds in which a client may take nothing of its reply.
+    pub reply_pause_seconds: u64,
 }
 
 impl Default for Server {
@@ -74,6 +86,28 @@ impl Default for Server {
             body_bytes: limits.body_bytes,
             batch_items: limits.batch_items,
             shutdown_seconds: 30,
+            connections: 0,
+            head_seconds: limits.connections.head.as_secs(),
+            idle_seconds: limits.connections.idle.as_secs(),
+            body_pause_seconds: limits.body_pause.as_secs(),
+            body_seconds: limits.body_whole.as_secs(),
+            reply_pause_seconds: limits.connections.reply_pause.as_secs(),
+        }
+    }
+}
+
+impl Server {
+    fn check(&self) -> Result<(), String> {
+        let seconds = [
+            ("head_seconds", self.head_seconds),
+            ("idle_seconds", self.idle_seconds),
+            ("body_pause_seconds", self.body_pause_seconds),
+            ("body_seconds", self.body_seconds),
+            ("reply_pause_seconds", self.reply_pause_seconds),
+        ];
+        match seconds.iter().find(|(_, value)| !(1..=86_400).contains(value)) {
+            Some((key, value)) => Err(format!("`server.{key}` is between 1 and 86400: {value}")),
+            None => Ok(()),
         }
     }
 }
@@ -518,6 +552,7 @@ fn parse(table: &Table) -> Result<Config, String> {
             config.server.listen
         ));
     }
+    config.server.check()?;
     let postgres = config.sql.postgres.reveal();
     if !postgres.is_empty() && !["postgres://", "postgresql://"].iter().any(|scheme| postgres.starts_with(scheme)) {
         return Err("`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned());
@@ -630,6 +665,15 @@ mod tests {
         ] {
             let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new()).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn refuses_deadlines_of_zero() {
+        let keys = ["head_seconds", "idle_seconds", "body_pause_seconds", "body_seconds", "reply_pause_seconds"];
+        for key in keys {
+            let error = load(&format!("[server]\n{key} = 0\n"), &[], Vec::new()).unwrap_err().to_string();
+            assert!(error.contains(&format!("`server.{key}` is between 1 and 86400: 0")), "{error}");
         }
     }
 

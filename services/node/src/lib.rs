@@ -2,7 +2,9 @@
 //! concrete graders and stores; it grades nothing itself.
 
 pub mod config;
+pub mod files;
 pub mod graders;
+mod log_lines;
 pub mod models;
 mod node;
 pub mod observe;

@@ -4,20 +4,23 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_api::{Api, ApiLimits, ApiParts};
+use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
 use assay_core::execution::Execute;
 use assay_core::reward_model::{ModelError, RewardModels};
 use assay_core::store::Store;
 use assay_core::{Clock, Grader, GraderTable, Ids, SystemClock};
 use assay_correction::PolicyError;
-use assay_engine::{Engine, EngineParts, Limits};
+use assay_engine::{Engine, EngineParts, LAST_REPLIES, Limits, RECORD_CLOSE};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use assay_weights::LoadError;
 use tokio::net::TcpListener;
-use tokio::time::Instant;
 
 use crate::sandboxes::Sandboxes;
-use crate::{Config, graders, models, observe};
+use crate::{Config, files, graders, models, observe};
+
+/// How long closing waits for the database to take what the spool has: less than [`RECORD_CLOSE`], which has to do for the rest too.
+const DATABASE_CLOSE: Duration = Duration::from_secs(10);
+const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
 
 /// The node cannot start or serve.
 #[derive(Debug, thiserror::Error)]
@@ -153,11 +156,22 @@ impl Node {
     /// [`NodeError::Metrics`] when metrics cannot be collected.
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
+        let defaults = ApiLimits::default();
+        let pools = if self.config.sql.postgres.reveal().is_empty() { 0 } else { self.config.sql.postgres_databases };
+        let connections = ConnectionLimits {
+            most: files::connections(server.connections, self.sandboxes.cells.count(), pools),
+            head: Duration::from_secs(server.head_seconds),
+            idle: Duration::from_secs(server.idle_seconds),
+            reply_pause: Duration::from_secs(server.reply_pause_seconds),
+            ..defaults.connections
+        };
         let limits = ApiLimits {
             body_bytes: server.body_bytes,
             batch_items: server.batch_items,
+            body_pause: Duration::from_secs(server.body_pause_seconds),
+            body_whole: Duration::from_secs(server.body_seconds),
+            connections,
             local_names: server.listen.ip().is_loopback() && !server.insecure,
-            ..ApiLimits::default()
         };
         Ok(Api::new(ApiParts {
             engine: self.engine.clone(),
@@ -177,7 +191,8 @@ impl Node {
         TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
     }
 
-    /// Serves on `listener` until `stop` resolves, then finishes what runs and closes the record.
+    /// Serves on `listener` until `stop` resolves, then finishes what runs and closes the record. After `stop` this returns within
+    /// `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`]; without load and a healthy disk at once.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] when metrics cannot be collected.
@@ -199,7 +214,6 @@ impl Node {
                 }
             }
         });
-        let patience = Duration::from_secs(self.config.server.shutdown_seconds);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let mut serving = tokio::spawn(assay_api::serve(listener, api, async move {
             stop.await;
@@ -209,27 +223,25 @@ impl Node {
         // The sender is dropped only with the serving task, which then has nothing more to serve.
         let _ = stopped.await;
         loading.abort();
-        self.finish(patience).await;
-        self.sandboxes.cells.stop().await;
-        // Connections that idle are closed by the server; one that hangs is not waited for without end.
-        if tokio::time::timeout(patience, &mut serving).await.is_err() {
+        self.finish().await;
+        // Replies are on their way; a client that does not read its own is not waited for.
+        if tokio::time::timeout(LAST_REPLIES, &mut serving).await.is_err() {
             serving.abort();
         }
         Ok(())
     }
 
-    /// Finishes batches, then what asks models directly, all within `patience`: batches ask models too, so they go first.
-    async fn finish(&self, patience: Duration) {
-        let end = Instant::now() + patience;
-        self.engine.shut_down(patience).await;
-        self.models.stop(end.saturating_duration_since(Instant::now())).await;
+    /// Finishes what runs within `server.shutdown_seconds`; then kills the cells, refuses what models were asked, and closes the record.
+    async fn finish(&self) {
+        self.engine.drain(Duration::from_secs(self.config.server.shutdown_seconds)).await;
+        self.sandboxes.cells.stop().await;
+        // Batches that asked models have failed by now, and other requests had the same time.
+        tokio::join!(self.models.stop(LAST_REPLIES), self.engine.shut_down(Duration::ZERO));
     }
 
     /// Finishes what runs and closes the record, for nodes that do not serve.
     pub async fn stop(self) {
-        let patience = Duration::from_secs(self.config.server.shutdown_seconds);
-        self.finish(patience).await;
-        self.sandboxes.cells.stop().await;
+        self.finish().await;
     }
 }
 
@@ -237,7 +249,7 @@ async fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Ar
     if config.store.database.is_empty() {
         return Ok(None);
     }
-    let options = StoreOptions::new(&config.store.database);
+    let options = StoreOptions { close_timeout: DATABASE_CLOSE, ..StoreOptions::new(&config.store.database) };
     let store = DurableStore::open(&options, Arc::clone(clock)).await?;
     Ok(Some(Arc::new(store)))
 }

@@ -7,7 +7,13 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
+use crate::log_lines::{self, LogLines};
 use crate::{ConfigError, NodeError};
+
+pub use crate::log_lines::flush as flush_logs;
+
+/// Log lines that stderr did not take.
+const DROPPED: &str = "assay_log_lines_dropped_total";
 
 /// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
 const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0];
@@ -15,15 +21,22 @@ const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sends log lines to stderr, and panics into the log.
+/// Sends log lines to stderr, and panics into the log. No line ends or blocks the process: what stderr does not take is dropped.
 ///
 /// # Errors
-/// When the filter does not read. Setting up twice is no error: the first wins.
+/// When the filter is malformed or the system refuses a thread. Setting up twice is no error: the first call wins.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
-    let filter = EnvFilter::try_new(&log.filter)
-        .map_err(|error| ConfigError::Invalid { origin: "`log.filter`".to_owned(), message: error.to_string() })?;
+    let invalid = |origin: &str, message: String| ConfigError::Invalid { origin: origin.to_owned(), message };
+    let filter = EnvFilter::try_new(&log.filter).map_err(|error| invalid("`log.filter`", error.to_string()))?;
+    let writer = LogLines::stderr()
+        .map_err(|error| invalid("`log`", format!("cannot start the thread that writes the log: {error}")))?;
     let colours = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(colours)
+        // It would print to stderr, and panic where that cannot be written.
+        .log_internal_errors(false);
     let set = match log.format {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().try_init(),
@@ -51,7 +64,9 @@ pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
             .map_err(|error| error.to_string())
     });
     let handle = collector.clone().map_err(NodeError::Metrics)?;
+    metrics::describe_counter!(DROPPED, "Log lines that stderr did not take.");
     Ok(Arc::new(move || {
+        metrics::counter!(DROPPED).absolute(log_lines::dropped());
         handle.run_upkeep();
         handle.render()
     }))

@@ -1,14 +1,17 @@
 //! Where untrusted work runs: the pool of cells, the images they have, the hidden role in which this binary is a cell, and the
 //! database server of the operator's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use assay_cell::program::ImageInfo;
 use assay_cell::query::Server;
-use assay_cell::{CellError, CellOptions, Cells, Handlers, close_inherited, confine, end_with_parent, role};
+use assay_cell::{
+    CellError, CellOptions, Cells, Handlers, close_inherited, confine, end_with_parent, ignore_stop_signals, role,
+    survive_file_limits,
+};
 use assay_code::Programs;
 use assay_sql::Queries;
 use assay_sqlbox::{Databases, Postgres, PostgresOptions};
@@ -18,6 +21,9 @@ use crate::{config, observe};
 
 /// Native stack of the thread that answers requests in a cell: guests run on it.
 const CELL_STACK: usize = 192 << 20;
+
+/// Longest wait of an ending cell for a reader of the log.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The cells of a node and what they can run.
 #[derive(Clone)]
@@ -94,13 +100,16 @@ pub fn build_image(config: &config::Cells, language: &str, interpreter: &Path) -
 /// Serves as a cell when this process was started as one; `None` otherwise. The first thing a binary with a node asks.
 #[must_use]
 pub fn answer_role() -> Option<ExitCode> {
+    survive_file_limits();
     let arguments = role()?;
     close_inherited();
+    ignore_stop_signals();
     // Logging twice is no error, and a cell with none still works.
     let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
-    let images = arguments.first().map(String::as_str).unwrap_or_default().to_owned();
+    let images = arguments.into_iter().next().map(PathBuf::from).unwrap_or_default();
     let cell = std::thread::Builder::new().name("assay-cell".to_owned()).stack_size(CELL_STACK);
-    let served = cell.spawn(move || be_a_cell(Path::new(&images))).map(std::thread::JoinHandle::join);
+    let served = cell.spawn(move || be_a_cell(&images)).map(std::thread::JoinHandle::join);
+    observe::flush_logs(LAST_LINES);
     Some(match served {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

@@ -232,7 +232,8 @@ async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> a
     };
     if body.weight.is_none() {
         let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
-        writeln!(std::io::stderr(), "{note}")?;
+        // The reply says it too, with a weight of null.
+        let _ = writeln!(std::io::stderr(), "{note}");
     }
     print(&body)
 }

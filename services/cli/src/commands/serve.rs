@@ -22,7 +22,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
         write!(std::io::stdout(), "{}", config.to_toml())?;
         return Ok(Ended::Done);
     }
-    allow_many_connections();
+    assay_node::files::raise_limit();
     // Collected from the start: what is described before there is a collector stays without a description.
     assay_node::observe::metrics()?;
     block_on(async {
@@ -33,13 +33,4 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
         tracing::info!("stopped in order");
         Ok(Ended::Done)
     })
-}
-
-/// Shells give a process 1,024 open files; each connection is one. The hard limit is the administrator's word.
-fn allow_many_connections() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
-        tracing::warn!(%error, "the limit on open files stays as it is; many connections may be refused");
-    }
 }

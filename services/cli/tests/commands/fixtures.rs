@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// The command, run in a folder to its end.
@@ -32,6 +33,16 @@ pub(crate) fn lines(bytes: &[u8]) -> Vec<Value> {
 pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    /// Waits for its end, which nothing but a fault keeps from coming.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
+    }
+
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -47,7 +58,19 @@ impl Drop for Running {
 
 /// A server whose record is `assay.db` in the folder, and its address.
 pub(crate) fn serve(folder: &Path) -> (Running, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
+    serve_with(folder, &[])
+}
+
+/// The same with these variables.
+pub(crate) fn serve_with(folder: &Path, variables: &[(&str, &str)]) -> (Running, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.envs(variables.iter().copied());
+    listening(folder, command)
+}
+
+/// The same by this command, to which the arguments are added.
+pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String) {
+    let mut child = command
         .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])
         .env("ASSAY_LOG_FORMAT", "json")
         .current_dir(folder)

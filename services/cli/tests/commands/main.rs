@@ -5,8 +5,11 @@
 
 mod check;
 mod crash;
+mod files;
 mod fixtures;
+mod logging;
 mod models;
 mod noise;
 mod record;
+mod stopping;
 mod typed;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -186,7 +187,6 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
     assert_eq!(next(&mut out), "first");
     post("second", "r");
     assert_eq!(next(&mut out), "second");
-    let pid = i32::try_from(tail.0.id()).unwrap();
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::INT).unwrap();
+    tail.signal(Signal::INT);
     assert_eq!(tail.0.wait().unwrap().code(), Some(130));
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use assay_core::{ErrorCode, Outcome};
 use assay_correction::Statistic;
 use assay_engine::{EngineError, Limits, Mode};
 use tokio::sync::mpsc;
@@ -162,6 +163,27 @@ async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
     house.engine.shut_down(Duration::from_secs(5)).await;
     let error = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.map(drop).unwrap_err();
     assert_eq!(error, EngineError::ShuttingDown);
+}
+
+#[tokio::test]
+async fn fails_what_is_not_graded_in_time_and_records_it() {
+    let house = house();
+    let engine = house.engine.clone();
+    let items = vec![item("waiting", "1", "never"), item("waiting", "1", "never")];
+    let grading = tokio::spawn(async move { engine.grade(batch(items), Mode::Whole).await });
+    while house.engine.admission().items_in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
+    house.engine.shut_down(Duration::ZERO).await;
+    let reply = grading.await.unwrap().unwrap();
+    for result in reply.results() {
+        let Outcome::Failed(fault) = &result.outcome else { panic!("{:?}", result.outcome) };
+        assert!(fault.code == ErrorCode::ShuttingDown && fault.retryable, "{fault:?}");
+        assert!(result.recorded);
+    }
+    assert_eq!(house.memory.grades().len(), 2);
+    assert!(house.memory.grades().iter().all(|grade| grade.score.is_none()));
+    assert_eq!(house.engine.admission().items_in_flight(), 0);
 }
 
 #[tokio::test]

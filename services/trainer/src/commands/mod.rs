@@ -9,6 +9,7 @@ mod score;
 mod sft;
 mod train;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,7 +34,9 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-#[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
+/// Longest wait at the end for a reader of the log.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let ended = match arguments.command {
         Command::Init(init) => init::run(&init),
@@ -45,11 +48,13 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Picture(picture) => picture::run(&picture),
         Command::Bench(bench) => bench::run(&bench),
     };
+    assay_node::observe::flush_logs(LAST_LINES);
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("assay-trainer: {error:#}");
+            // Without a reader of stderr the exit code says it alone.
+            let _ = writeln!(std::io::stderr(), "assay-trainer: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,6 @@
 //! How far a run is: a bar when stderr is a terminal, a line every ten seconds when it is not.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use assay_core::Clock;
@@ -33,7 +33,6 @@ impl Progress {
     }
 
     /// So many steps are done; `message` says how it goes, as `reward 0.61`.
-    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
     pub fn step(&mut self, done: u64, message: &str, clock: &dyn Clock) {
         if let Some(bar) = &self.bar {
             bar.set_message(message.to_owned());
@@ -43,7 +42,8 @@ impl Progress {
         let now = clock.monotonic();
         if self.last_line.is_none_or(|last| now.saturating_sub(last) >= LINE_EVERY) || done == self.total {
             self.last_line = Some(now);
-            eprintln!("step {done} of {}: {message}", self.total);
+            // Nobody has to read progress.
+            let _ = writeln!(std::io::stderr(), "step {done} of {}: {message}", self.total);
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{Api, body};
 const LONGEST_NOTE: usize = 4_096;
 
 /// Keeps an operator's word on a grade, instead of an earlier one. It counts for the rates of the channel if the grade was drawn by
-/// `GET /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
+/// `POST /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
     params(("id" = String, Path, description = "Id of the grade")),
     request_body = AdjudicateRequest,

@@ -91,7 +91,8 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
     }
     ensure!(!channels.is_empty(), "no line of `{}` got a verdict with a notion of pass", file.display());
     if skipped > 0 {
-        writeln!(std::io::stderr(), "{skipped} items have no verdict with a notion of pass and were left out")?;
+        // Without a reader of stderr the rates are still right.
+        let _ = writeln!(std::io::stderr(), "{skipped} items have no verdict with a notion of pass and were left out");
     }
     channels.into_iter().map(|((channel, version), found)| fit(channel, version, &found)).collect()
 }

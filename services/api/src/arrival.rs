@@ -1,0 +1,94 @@
+//! Responsible for how slowly the body of a request may arrive. A body that stops holds room that other requests wait for.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use crate::state::Api;
+
+/// A body arrived too slowly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TooSlow {
+    /// Nothing of it arrived for this long.
+    #[error("the body paused for more than {} s; send it without pauses", .0.as_secs())]
+    Paused(Duration),
+    /// It was not whole after this long.
+    #[error("the body was not whole after {} s; send it faster or in several requests", .0.as_secs())]
+    Unfinished(Duration),
+}
+
+impl TooSlow {
+    /// The cause of a failed read, if it is this.
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(slow) = error.downcast_ref::<Self>() {
+                return Some(*slow);
+            }
+            // An `io::Error` does not name what it wraps as its source, but that one's source.
+            let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            cause = wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source());
+        }
+        None
+    }
+}
+
+/// Bounds how slowly the bodies of requests may arrive, whoever reads them.
+pub(crate) async fn bound(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let (pause, whole) = (api.limits().body_pause, api.limits().body_whole);
+    let bounded = |body| Body::new(Arriving { body, pause, whole, waiting: None, started: None });
+    next.run(request.map(bounded)).await
+}
+
+struct Arriving {
+    body: Body,
+    pause: Duration,
+    whole: Duration,
+    /// Runs while nothing has arrived, until the next of both limits.
+    waiting: Option<Pin<Box<Sleep>>>,
+    /// When it was first read from.
+    started: Option<Instant>,
+}
+
+impl HttpBody for Arriving {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            self.waiting = None;
+            return Poll::Ready(frame);
+        }
+        let now = Instant::now();
+        let started = *self.started.get_or_insert(now);
+        let (pause, whole) = (self.pause, self.whole);
+        let left = whole.saturating_sub(now.saturating_duration_since(started));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(pause.min(left))));
+        if waiting.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let slow = if now.saturating_duration_since(started) >= whole {
+            TooSlow::Unfinished(whole)
+        } else {
+            TooSlow::Paused(pause)
+        };
+        Poll::Ready(Some(Err(axum::Error::new(slow))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

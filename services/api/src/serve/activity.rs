@@ -1,0 +1,275 @@
+//! Responsible for what one connection is doing: waiting for a request, working on some, or not taking a reply. The server closes
+//! connections by what this says.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::state::ConnectionLimits;
+
+/// Most bytes of a reply that are handed to the connection at once. Large replies go out in pieces, so that it is seen whether the client
+/// takes them.
+const PIECE: usize = 64 << 10;
+
+/// What is known of one connection.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    state: Mutex<State>,
+    asked_to_close: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Requests without a whole reply, by number.
+    exchanges: BTreeMap<u64, Phase>,
+    next: u64,
+    /// When it was opened, or its last exchange ended.
+    since: Instant,
+    /// Whether it has had a request.
+    used: bool,
+    /// When it was asked to close.
+    closing: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// The service works on it, or on the next piece of the reply.
+    Working,
+    /// The client has been sent a piece of the reply, and the connection has not asked for the next one since.
+    Sent(Instant),
+}
+
+/// Why a connection shall be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It sends no request.
+    Idle,
+    /// It does not take its reply.
+    Stalled,
+    /// It was asked to close and has nothing left to do.
+    Closing,
+}
+
+/// How replaceable a connection without a request is: those that never had one first, then those that wait longest.
+pub(crate) type Rank = (bool, Instant);
+
+impl Activity {
+    pub(crate) fn new(now: Instant) -> Self {
+        let state = State { exchanges: BTreeMap::new(), next: 0, since: now, used: false, closing: None };
+        Self { state: Mutex::new(state), asked_to_close: Notify::new() }
+    }
+
+    /// A request has arrived. It ends when the exchange is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> Exchange {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.used = true;
+        state.exchanges.insert(number, Phase::Working);
+        Exchange { activity: Arc::clone(self), number }
+    }
+
+    /// Why the connection shall be closed now, if it shall.
+    pub(crate) fn overdue(&self, now: Instant, limits: &ConnectionLimits) -> Option<Reason> {
+        let state = self.state();
+        let since = |then: Instant| now.saturating_duration_since(then);
+        if state.exchanges.is_empty() {
+            if let Some(closing) = state.closing {
+                return (since(closing.max(state.since)) >= limits.close).then_some(Reason::Closing);
+            }
+            let most = if state.used { limits.idle } else { limits.head };
+            return (since(state.since) >= most).then_some(Reason::Idle);
+        }
+        let stalled = |phase: &Phase| matches!(phase, Phase::Sent(then) if since(*then) >= limits.reply_pause);
+        state.exchanges.values().any(stalled).then_some(Reason::Stalled)
+    }
+
+    /// Its rank among connections that may be closed for new ones; `None` while it has a request.
+    pub(crate) fn rank(&self) -> Option<Rank> {
+        let state = self.state();
+        state.exchanges.is_empty().then_some((state.used, state.since))
+    }
+
+    /// Asks the connection to close once its exchanges are done.
+    pub(crate) fn close(&self, now: Instant) {
+        self.state().closing.get_or_insert(now);
+        self.asked_to_close.notify_one();
+    }
+
+    /// Resolves when the connection is asked to close.
+    pub(crate) async fn asked_to_close(&self) {
+        self.asked_to_close.notified().await;
+    }
+
+    fn set(&self, number: u64, phase: Phase) {
+        self.state().exchanges.insert(number, phase);
+    }
+
+    fn end(&self, number: u64) {
+        let mut state = self.state();
+        state.exchanges.remove(&number);
+        state.since = Instant::now();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One request of a connection, until its reply is out.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    activity: Arc<Activity>,
+    number: u64,
+}
+
+impl Exchange {
+    /// The body of the reply, watched.
+    pub(crate) fn watch(self, body: Body) -> Body {
+        Body::new(Watched { body, rest: Bytes::new(), exchange: self })
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.activity.end(self.number);
+    }
+}
+
+/// The body of a reply, in pieces, each of which says when it was taken.
+struct Watched {
+    body: Body,
+    /// What is left of the frame that the last piece came from.
+    rest: Bytes,
+    exchange: Exchange,
+}
+
+impl Watched {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(other) => return Poll::Ready(Some(Ok(other))),
+            }
+        }
+        let piece = self.rest.split_to(self.rest.len().min(PIECE));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = self.poll_piece(cx);
+        let phase = if polled.is_ready() { Phase::Sent(Instant::now()) } else { Phase::Working };
+        self.exchange.activity.set(self.exchange.number, phase);
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, of_body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        if let Some(upper) = of_body.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(of_body.lower().saturating_add(rest));
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+    use std::time::Duration;
+
+    use super::*;
+
+    const LIMITS: ConnectionLimits = ConnectionLimits {
+        most: 1,
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(20),
+        reply_pause: Duration::from_secs(30),
+        close: Duration::from_secs(1),
+    };
+
+    fn after(seconds: u64) -> Instant {
+        Instant::now() + Duration::from_secs(seconds)
+    }
+
+    /// Polls the next piece of a reply: its bytes, or `None` while there is none.
+    fn poll(body: &mut Body) -> Option<usize> {
+        let mut cx = Context::from_waker(Waker::noop());
+        match Pin::new(body).poll_frame(&mut cx) {
+            Poll::Ready(Some(Ok(frame))) => frame.data_ref().map(Bytes::len),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn limits_how_long_a_connection_has_no_request() {
+        let activity = Arc::new(Activity::new(Instant::now()));
+        assert_eq!(activity.overdue(after(9), &LIMITS), None);
+        assert_eq!(activity.overdue(after(11), &LIMITS), Some(Reason::Idle));
+        drop(activity.begin());
+        assert_eq!(activity.overdue(after(19), &LIMITS), None);
+        assert_eq!(activity.overdue(after(21), &LIMITS), Some(Reason::Idle));
+        activity.close(Instant::now());
+        assert_eq!(activity.overdue(Instant::now(), &LIMITS), None);
+        assert_eq!(activity.overdue(after(2), &LIMITS), Some(Reason::Closing));
+    }
+
+    #[test]
+    fn never_limits_how_long_a_request_is_worked_on() {
+        let activity = Arc::new(Activity::new(Instant::now()));
+        let (one, other) = (activity.begin(), activity.begin());
+        activity.close(Instant::now());
+        assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None);
+        assert_eq!(activity.rank(), None);
+        drop(one);
+        let mut streamed = other.watch(Body::from_stream(futures::stream::pending::<Result<Bytes, axum::Error>>()));
+        assert_eq!(poll(&mut streamed), None);
+        assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None, "the next line of a stream is still graded");
+    }
+
+    #[test]
+    fn limits_how_long_a_reply_is_not_taken() {
+        let activity = Arc::new(Activity::new(Instant::now()));
+        let mut reply = activity.begin().watch(Body::from(vec![0; PIECE + 1]));
+        assert_eq!(reply.size_hint().exact(), Some(PIECE as u64 + 1));
+        assert_eq!(poll(&mut reply), Some(PIECE));
+        assert_eq!(reply.size_hint().exact(), Some(1));
+        assert!(!reply.is_end_stream());
+        assert_eq!(activity.overdue(after(29), &LIMITS), None);
+        assert_eq!(activity.overdue(after(31), &LIMITS), Some(Reason::Stalled));
+        assert_eq!(poll(&mut reply), Some(1));
+        assert!(reply.is_end_stream());
+        drop(reply);
+        assert_eq!(activity.overdue(after(19), &LIMITS), None, "it may be used again");
+    }
+
+    #[test]
+    fn ranks_connections_that_were_never_used_first() {
+        let now = Instant::now();
+        let (used, silent) = (Arc::new(Activity::new(now)), Activity::new(now + Duration::from_secs(5)));
+        drop(used.begin());
+        assert!(silent.rank() < used.rank());
+        assert!(Activity::new(now).rank() < silent.rank(), "the older of two");
+    }
+}

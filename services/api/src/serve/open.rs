@@ -1,0 +1,135 @@
+//! Responsible for the connections that are open: how many there may be, which make room for new ones, and which are closed because they
+//! are idle or do not take their replies.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use hyper_util::rt::TokioExecutor;
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::TcpStream;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+
+use super::activity::{Activity, Reason};
+use super::connection::{self, Answers};
+use crate::state::ConnectionLimits;
+
+/// Connections beyond the limit, which are told that the node is busy or how it is.
+const EXTRA: usize = 16;
+
+const OPEN: &str = "assay_connections";
+const CLOSED: &str = "assay_connections_closed_total";
+
+/// All open connections. Dropping it closes them.
+pub(super) struct Connections {
+    limits: ConnectionLimits,
+    builder: Builder<TokioExecutor>,
+    router: Router,
+    tasks: JoinSet<u64>,
+    open: BTreeMap<u64, Open>,
+    next: u64,
+}
+
+struct Open {
+    activity: Arc<Activity>,
+    task: AbortHandle,
+}
+
+impl Connections {
+    pub(super) fn new(limits: ConnectionLimits, router: Router) -> Self {
+        metrics::describe_gauge!(OPEN, "Open connections.");
+        metrics::describe_counter!(CLOSED, "Connections that the server closed, by reason.");
+        let builder = connection::protocol(&limits);
+        Self { limits, builder, router, tasks: JoinSet::new(), open: BTreeMap::new(), next: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Serves a new connection. At the limit the one that is easiest to replace makes room; where all have requests, the new one may only
+    /// ask how the node is.
+    pub(super) fn add(&mut self, stream: TcpStream) {
+        let full = self.open.len() >= self.limits.most;
+        let over_limit = full && !self.make_room();
+        if over_limit && self.open.len() >= self.limits.most + EXTRA {
+            metrics::counter!(CLOSED, "reason" => "refused").increment(1);
+            return;
+        }
+        let activity = Arc::new(Activity::new(Instant::now()));
+        let answers = Answers { router: self.router.clone(), activity: Arc::clone(&activity), over_limit };
+        let (builder, number) = (self.builder.clone(), self.next);
+        self.next += 1;
+        let task = self.tasks.spawn(async move {
+            connection::run(stream, builder, answers).await;
+            number
+        });
+        self.open.insert(number, Open { activity, task });
+        self.count();
+    }
+
+    /// Closes the connection without a request that is easiest to replace. `false` when all have requests.
+    pub(super) fn make_room(&mut self) -> bool {
+        let ranked = self.open.iter().filter_map(|(number, open)| Some((open.activity.rank()?, *number)));
+        let Some((_, number)) = ranked.min() else { return false };
+        self.abort(number, "replaced");
+        true
+    }
+
+    /// Resolves when a connection has ended; `None` when there is none.
+    pub(super) async fn ended(&mut self) -> Option<()> {
+        // A task that was aborted is no longer among the open ones; one that panicked cannot be told apart, and `check` finds it.
+        if let Ok(number) = self.tasks.join_next().await? {
+            self.open.remove(&number);
+        }
+        self.count();
+        Some(())
+    }
+
+    /// Closes connections that are idle or do not take their replies.
+    pub(super) fn check(&mut self, now: Instant) {
+        let overdue = self.open.iter().filter_map(|(number, open)| {
+            if open.task.is_finished() {
+                return Some((*number, Reason::Closing));
+            }
+            Some((*number, open.activity.overdue(now, &self.limits)?))
+        });
+        for (number, reason) in overdue.collect::<Vec<_>>() {
+            match reason {
+                Reason::Idle => {
+                    if let Some(open) = self.open.get(&number) {
+                        metrics::counter!(CLOSED, "reason" => "idle").increment(1);
+                        open.activity.close(now);
+                    }
+                }
+                Reason::Stalled => self.abort(number, "stalled"),
+                Reason::Closing => {
+                    if let Some(open) = self.open.remove(&number) {
+                        open.task.abort();
+                    }
+                }
+            }
+        }
+        self.count();
+    }
+
+    /// Asks all connections to close once their requests are answered.
+    pub(super) fn close_all(&self, now: Instant) {
+        for open in self.open.values() {
+            open.activity.close(now);
+        }
+    }
+
+    fn abort(&mut self, number: u64, reason: &'static str) {
+        if let Some(open) = self.open.remove(&number) {
+            metrics::counter!(CLOSED, "reason" => reason).increment(1);
+            open.task.abort();
+        }
+    }
+
+    fn count(&self) {
+        #[expect(clippy::cast_precision_loss, reason = "a process has fewer connections than a double has integers")]
+        metrics::gauge!(OPEN).set(self.open.len() as f64);
+    }
+}

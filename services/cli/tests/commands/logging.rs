@@ -1,0 +1,100 @@
+//! Nothing that is said on stderr or stdout ends a command before its time, whoever does or does not listen.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::fixtures::Running;
+
+/// A server with this stderr that logs much, and its address.
+fn serve(folder: &Path, stderr: Stdio) -> (Running, String) {
+    // Nobody reads where it listens, so the port is chosen here.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let child = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["serve", "--listen", &address, "--database", ""])
+        .env("ASSAY_LOG_FILTER", "trace")
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .spawn()
+        .unwrap();
+    let mut server = Running(child);
+    while TcpStream::connect(&address).is_err() {
+        assert_eq!(server.0.try_wait().unwrap(), None, "the server ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (server, address)
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    answer
+}
+
+/// Log lines that the server says it dropped.
+fn dropped(address: &str) -> u64 {
+    let metrics = get(address, "/metrics");
+    let line = metrics.lines().find_map(|line| line.strip_prefix("assay_log_lines_dropped_total "));
+    line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
+}
+
+#[test]
+fn serves_without_a_reader_of_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (mut server, address) = serve(folder.path(), writer.into());
+    get(&address, "/readyz");
+    assert!(dropped(&address) > 0);
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+}
+
+#[test]
+fn serves_with_a_log_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, address) = serve(folder.path(), File::options().write(true).open("/dev/full").unwrap().into());
+    get(&address, "/readyz");
+    assert!(dropped(&address) > 0);
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+}
+
+#[test]
+fn serves_with_a_reader_that_does_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let (mut server, address) = serve(folder.path(), writer.into());
+    // A pipe and the queue behind it are full after some megabytes of log.
+    while dropped(&address) == 0 {
+        get(&address, "/openapi.json");
+    }
+    get(&address, "/readyz");
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+    drop(reader);
+}
+
+#[test]
+fn commands_end_with_their_code_without_a_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let ((out, stdout), (err, stderr)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+        drop((out, err));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        command.args(arguments).current_dir(folder.path()).stdout(stdout).stderr(stderr).status().unwrap().code()
+    };
+    assert_eq!(run(&["graders"]), Some(0), "whoever read the output had enough");
+    assert_eq!(run(&["serve", "--print-config"]), Some(0));
+    assert_eq!(run(&["grade", "missing.jsonl"]), Some(2));
+    assert_eq!(run(&["--help"]), Some(0));
+}

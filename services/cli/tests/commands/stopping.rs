@@ -1,0 +1,125 @@
+//! What a signal does: one ends the work in order and within its time, the next ends the process, and no worker is left behind.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::fixtures::{Running, serve_with};
+
+/// An item whose completion makes a worker count for longer than any test may take.
+fn endless() -> Value {
+    let database = json!({ "schema": "create table t(n integer)", "rows": "insert into t values (1)" });
+    let count = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c";
+    json!({
+        "completion": format!("```sql\n{count}\n```"),
+        "task": {
+            "type": "sql", "dialect": "sqlite", "database": database, "gold": "select n from t",
+            "limits": { "work": 1_000_000_000 },
+        },
+    })
+}
+
+/// The processes that a process started: its workers.
+fn children(id: u32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Processor time of a process in nanoseconds, over all threads; `None` when it is gone.
+fn used(id: &str) -> Option<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten();
+    let texts = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    Some(texts.filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok()).sum())
+}
+
+/// Waits until a worker counts, and says which workers there are.
+fn counting(id: u32) -> Vec<String> {
+    loop {
+        let workers = children(id);
+        // A worker that only started takes a tenth of this.
+        if workers.iter().any(|worker| used(worker).is_some_and(|used| used > 2_000_000_000)) {
+            return workers;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until processes are gone: they end by themselves, though not always before their parent.
+fn gone(workers: &[String]) {
+    assert!(!workers.is_empty());
+    let is_there = |worker: &String| {
+        let line = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
+        line.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    };
+    while workers.iter().any(is_there) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn terminating_fails_what_runs_too_long_and_ends_its_worker() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, base) = serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "1")]);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let asked = tokio::spawn({
+        let request = json!({ "items": [endless()] }).to_string();
+        let post = reqwest::Client::new().post(format!("{base}/v1/grade")).body(request);
+        async move { post.send().await.unwrap().bytes().await.unwrap() }
+    });
+    let id = server.0.id();
+    let workers = tokio::task::spawn_blocking(move || counting(id)).await.unwrap();
+    server.signal(Signal::TERM);
+    let reply: Value = serde_json::from_slice(&asked.await.unwrap()).unwrap();
+    let result = &reply["results"][0];
+    assert_eq!(
+        (&result["outcome"], &result["score"], &result["reward"]),
+        (&json!("failed"), &Value::Null, &Value::Null)
+    );
+    assert_eq!((&result["error"]["code"], &result["error"]["retryable"]), (&json!("shutting_down"), &json!(true)));
+    assert_eq!(result["recorded"], true);
+    assert_eq!(server.code(), Some(0));
+    gone(&workers);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_the_process_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut server, base) = serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "3600")]);
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let request = json!({ "items": [endless()] }).to_string();
+    let asked = tokio::spawn(reqwest::Client::new().post(format!("{base}/v1/grade")).body(request).send());
+    let id = server.0.id();
+    let workers = tokio::task::spawn_blocking(move || counting(id)).await.unwrap();
+    server.signal(Signal::TERM);
+    // The first has been heard when the server no longer listens.
+    let address = base.trim_start_matches("http://").to_owned();
+    while std::net::TcpStream::connect(&address).is_ok() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(143));
+    assert!(asked.await.unwrap().is_err(), "the request breaks off");
+    gone(&workers);
+}
+
+fn interrupted(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    let child =
+        command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut running = Running(child);
+    let workers = counting(running.0.id());
+    running.signal(Signal::INT);
+    assert_eq!(running.code(), Some(130), "{arguments:?}");
+    gone(&workers);
+}
+
+#[test]
+fn interrupting_a_command_ends_its_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), endless().to_string()).unwrap();
+    interrupted(folder.path(), &["grade", "items.jsonl", "-o", "results.jsonl"]);
+}

@@ -1,0 +1,220 @@
+//! Responsible for bringing log lines to stderr without ever stopping the process: a thread writes them, lines wait in a bounded queue,
+//! and a line that stderr does not take, or takes too slowly, is dropped and counted.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Bytes of lines that may wait. A reader of stderr that pauses for longer than it takes to log this much loses lines.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// Bytes that one line weighs beside its text.
+const LINE_BYTES: usize = 64;
+
+/// Where the log of this process goes; its thread is started by the first use.
+static STDERR: OnceLock<LogLines> = OnceLock::new();
+
+/// A queue of lines, and the thread that writes them. Cheap to clone: clones share the queue.
+#[derive(Clone)]
+pub(crate) struct LogLines {
+    queue: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    dropped: Arc<AtomicU64>,
+}
+
+enum Message {
+    Line(Vec<u8>),
+    /// Answered once the lines before it are written or dropped.
+    Flush(SyncSender<()>),
+}
+
+impl LogLines {
+    /// Lines for stderr.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub(crate) fn stderr() -> io::Result<Self> {
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _one = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lines) = STDERR.get() {
+            return Ok(lines.clone());
+        }
+        let lines = Self::start(io::stderr())?;
+        Ok(STDERR.get_or_init(|| lines).clone())
+    }
+
+    fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
+        let (queue, lines) = channel();
+        let (waiting, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
+        let started = Self { queue, waiting: Arc::clone(&waiting), dropped: Arc::clone(&dropped) };
+        std::thread::Builder::new()
+            .name("assay-log".to_owned())
+            .spawn(move || write_lines(&lines, out, &waiting, &dropped))?;
+        Ok(started)
+    }
+
+    /// Queues a line, or drops it when too many wait.
+    fn push(&self, line: Vec<u8>) {
+        let bytes = line.len() + LINE_BYTES;
+        let room = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
+        let taken = self.waiting.fetch_update(Ordering::AcqRel, Ordering::Relaxed, room).is_ok();
+        // The thread never ends while a sender is there.
+        if !taken || self.queue.send(Message::Line(line)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the lines so far are written or dropped, for `most` at the longest.
+    fn flush(&self, most: Duration) {
+        let (answer, answered) = sync_channel(1);
+        if self.queue.send(Message::Flush(answer)).is_ok() {
+            // A reader that does not read is not waited for any longer.
+            let _ = answered.recv_timeout(most);
+        }
+    }
+}
+
+fn write_lines(lines: &Receiver<Message>, mut out: impl Write, waiting: &AtomicUsize, dropped: &AtomicU64) {
+    for message in lines {
+        match message {
+            Message::Line(line) => {
+                if out.write_all(&line).and_then(|()| out.flush()).is_err() {
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                }
+                waiting.fetch_sub(line.len() + LINE_BYTES, Ordering::AcqRel);
+            }
+            // An error means that the asker did not wait.
+            Message::Flush(answer) => drop(answer.try_send(())),
+        }
+    }
+}
+
+/// Log lines that stderr did not take.
+pub(crate) fn dropped() -> u64 {
+    STDERR.get().map_or(0, |lines| lines.dropped.load(Ordering::Relaxed))
+}
+
+/// Waits until the log is written, for `most` at the longest. Called before the process ends.
+pub fn flush(most: Duration) {
+    if let Some(lines) = STDERR.get() {
+        lines.flush(most);
+    }
+}
+
+/// One line being formatted, queued when it is dropped.
+pub(crate) struct Line<'a> {
+    lines: &'a LogLines,
+    text: Vec<u8>,
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if !self.text.is_empty() {
+            self.lines.push(std::mem::take(&mut self.text));
+        }
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogLines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line { lines: self, text: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Refuses every line, as a full disk does.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Hands each line on, and blocks on the first until it is let go.
+    struct Slow {
+        wrote: mpsc::Sender<Vec<u8>>,
+        go: Option<mpsc::Receiver<()>>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(go) = self.go.take() {
+                go.recv().unwrap();
+            }
+            self.wrote.send(bytes.to_vec()).unwrap();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn writes_lines_in_order() {
+        let (wrote, written) = mpsc::channel();
+        let lines = LogLines::start(Slow { wrote, go: None }).unwrap();
+        write!(lines.make_writer(), "one\n").unwrap();
+        write!(lines.make_writer(), "two\n").unwrap();
+        lines.flush(LONG);
+        assert_eq!(written.try_iter().collect::<Vec<_>>(), [b"one\n", b"two\n"]);
+        assert_eq!(lines.dropped.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn drops_lines_that_cannot_be_written() {
+        let lines = LogLines::start(Full).unwrap();
+        lines.push(b"one\n".to_vec());
+        lines.push(b"two\n".to_vec());
+        lines.flush(LONG);
+        assert_eq!(lines.dropped.load(Ordering::Relaxed), 2);
+        assert_eq!(lines.waiting.load(Ordering::Relaxed), 0, "room is given back");
+    }
+
+    #[test]
+    fn never_waits_for_a_blocked_reader() {
+        let ((wrote, written), (go, going)) = (mpsc::channel(), mpsc::channel());
+        let lines = LogLines::start(Slow { wrote, go: Some(going) }).unwrap();
+        let line = vec![b'x'; 1 << 10];
+        let most = WAITING_BYTES / line.len();
+        for _ in 0..2 * most {
+            lines.push(line.clone());
+        }
+        let dropped = lines.dropped.load(Ordering::Relaxed);
+        assert!(dropped >= most as u64, "{dropped} of {} dropped", 2 * most);
+        assert!(lines.waiting.load(Ordering::Relaxed) <= WAITING_BYTES);
+        lines.flush(Duration::ZERO);
+        go.send(()).unwrap();
+        lines.flush(LONG);
+        assert_eq!(written.try_iter().count() as u64 + dropped, 2 * most as u64);
+    }
+}

@@ -1,0 +1,264 @@
+//! Requests that only read change nothing: a page of another site can have a browser navigate to any of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use assay_api::{Api, ApiLimits, ApiParts};
+use assay_core::channel::{Adjudication, ChannelCounts, Draw};
+use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
+use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
+use assay_core::pair::{KnownPairs, PairPage};
+use assay_core::record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
+use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels};
+use assay_core::rollup::Rollups;
+use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError};
+use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock, Visit};
+use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
+use axum::Router;
+use axum::body::Body;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::fixtures::{Service, batch, item, service};
+
+/// A record that counts what is written to it.
+struct Counting {
+    inner: Arc<dyn Store>,
+    writes: Arc<AtomicUsize>,
+}
+
+impl Recorder for Counting {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.inner.record(entry)
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.close()
+    }
+}
+
+impl Reader for Counting {
+    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+        self.inner.grade(id)
+    }
+
+    fn grades<'a>(
+        &'a self,
+        filter: &'a GradeFilter,
+        before: Option<GradeId>,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+        self.inner.grades(filter, before, limit)
+    }
+
+    fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        self.inner.runs(limit)
+    }
+
+    fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        self.inner.run(run)
+    }
+
+    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        self.inner.run_steps(run, width)
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        self.inner.run_series(run)
+    }
+
+    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<StoredBody>, StoreError>> {
+        self.inner.body(hash)
+    }
+
+    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        self.inner.claim(key)
+    }
+
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+        self.inner.channels()
+    }
+
+    fn visits<'a>(
+        &'a self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+        self.inner.visits(run, prompts)
+    }
+
+    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        self.inner.adjudications(grade)
+    }
+
+    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        self.inner.last_adjudications(limit)
+    }
+
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+        self.inner.draws(grades)
+    }
+
+    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+        self.inner.known_pairs(model, pairs)
+    }
+
+    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+        self.inner.pairs(model, after, limit)
+    }
+
+    fn dataset_checks(
+        &self,
+        before: Option<BatchId>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+        self.inner.dataset_checks(before, limit)
+    }
+
+    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+        self.inner.dataset_check(id)
+    }
+
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.ready()
+    }
+}
+
+/// Neither programs nor models: a request that reads needs none.
+struct Nothing;
+
+impl Execute for Nothing {
+    fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
+        Box::pin(async { panic!("a request that reads ran a program") })
+    }
+}
+
+impl RewardModels for Nothing {
+    fn list(&self) -> Vec<ModelStatus> {
+        Vec::new()
+    }
+
+    fn find(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
+        Err(ModelError::Unknown(name.unwrap_or_default().to_owned()))
+    }
+
+    fn score(&self, _: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
+        Box::pin(async { panic!("a request that reads asked a model") })
+    }
+
+    fn load(&self, _: String, _: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
+        Box::pin(async { panic!("a request that reads loaded a model") })
+    }
+
+    fn unload(&self, _: &str) -> Result<(), ModelError> {
+        panic!("a request that reads took a model away")
+    }
+}
+
+/// The routes of a service with this record.
+fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
+    let writes = Arc::<AtomicUsize>::default();
+    let of_node = service.node.engine();
+    let inner = Arc::clone(of_node.store().unwrap());
+    let engine = Engine::start(EngineParts {
+        graders: of_node.graders().clone(),
+        store: Some(Arc::new(Counting { inner, writes: Arc::clone(&writes) })),
+        clock: Arc::new(SystemClock::new()),
+        ids: Ids::random(),
+        limits: Limits::default(),
+        policies: Policies::default(),
+        channels: ChannelSettings::default(),
+    })
+    .unwrap();
+    let api = Api::new(ApiParts {
+        engine,
+        programs: Arc::new(Nothing),
+        models: Arc::new(Nothing),
+        metrics: Arc::new(String::new),
+        limits: ApiLimits::default(),
+    });
+    (assay_api::router(api), writes)
+}
+
+/// A navigation from a page of another site.
+async fn navigate(router: &Router, method: Method, path: &str) -> (StatusCode, String) {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "navigate");
+    let reply = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let status = reply.status();
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Addresses of the documented routes that take GET, their placeholders filled from the record.
+async fn documented(router: &Router, grade: &str) -> Vec<String> {
+    let (_, document) = navigate(router, Method::GET, "/openapi.json").await;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(_, path)| path.get("get").is_some());
+    let filled = paths.map(|(path, _)| {
+        let path = path.replace("{id}", grade).replace("{run}", "run").replace("{name}", "default");
+        assert!(!path.contains('{'), "`{path}`: fill the placeholder");
+        if path.ends_with("/compare") { format!("{path}?one=math/default@1&other=math/default@1") } else { path }
+    });
+    filled.collect()
+}
+
+/// Addresses under `/ui` that a page links to.
+fn links(page: &str) -> Vec<String> {
+    let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    links.filter(|link| link.starts_with("/ui")).map(|link| link.replace("&amp;", "&").replace("&#38;", "&")).collect()
+}
+
+#[tokio::test]
+async fn no_get_writes_to_the_record() {
+    let service = service().await;
+    let mut request = batch((0..4).map(|n| item("1", if n % 2 == 0 { "\\boxed{1}" } else { "\\boxed{2}" })));
+    request["run"] = json!("run");
+    request["step"] = json!(1);
+    let reply = service.grade(&request).await.json();
+    let grade = reply["results"][0]["grade"].as_str().unwrap().to_owned();
+    let (router, writes) = counted(&service);
+
+    let drawing = "/v1/adjudications/next?channel=math/default";
+    let draw = Request::post(drawing).body(Body::empty()).unwrap();
+    assert_eq!(router.clone().oneshot(draw).await.unwrap().status(), 200);
+    assert_eq!(writes.swap(0, Ordering::Relaxed), 1, "a draw is counted, so the count works");
+
+    let mut waiting = documented(&router, &grade).await;
+    assert!(waiting.len() > 15, "{waiting:?}");
+    waiting.extend(["/ui".to_owned(), format!("/ui/queue/{grade}"), "/docs".to_owned()]);
+    let (mut seen, mut answered) = (BTreeSet::new(), 0);
+    while let Some(path) = waiting.pop() {
+        if seen.len() >= 300 || !seen.insert(path.clone()) {
+            continue;
+        }
+        for method in [Method::HEAD, Method::GET] {
+            let (status, body) = navigate(&router, method.clone(), &path).await;
+            assert_eq!(writes.load(Ordering::Relaxed), 0, "`{method} {path}` writes");
+            answered += usize::from(status == 200);
+            waiting.extend(links(&body));
+        }
+    }
+    assert!(answered > 60, "{answered} of {} addresses answered", seen.len());
+}
+
+#[tokio::test]
+async fn navigations_draw_nothing() {
+    let service = service().await;
+    service.grade(&batch((0..4).map(|_| item("1", "\\boxed{1}")))).await;
+    let (router, writes) = counted(&service);
+    let path = "/v1/adjudications/next?channel=math/default";
+    let (status, body) = navigate(&router, Method::GET, path).await;
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status.as_u16(), &body["error"]["code"]), (405, &json!("method_not_allowed")));
+    assert_eq!(navigate(&router, Method::POST, path).await.0, 403, "a form of another site");
+    assert_eq!(writes.load(Ordering::Relaxed), 0);
+    let drawn = service.post(path, &Value::Null).await.json();
+    assert_eq!(drawn["grade"]["pass"], true, "all four are left");
+    assert_eq!(drawn["probability"], 0.25);
+}
