@@ -155,6 +155,7 @@ impl Node {
         let server = &self.config.server;
         let limits = ApiLimits {
             body_bytes: server.body_bytes,
+            parsed_bytes: server.parsed_bytes,
             batch_items: server.batch_items,
             local_names: server.listen.ip().is_loopback() && !server.insecure,
             ..ApiLimits::default()
