@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::fixtures::{batch, item, service};
+use crate::fixtures::{batch, item, service, service_with};
 
 #[tokio::test]
 async fn packed_bodies_are_unpacked_and_replies_packed_on_wish() {
@@ -26,8 +26,22 @@ async fn other_types_and_encodings_are_refused_by_name() {
     let got =
         service.send(http::Request::post("/v1/grade").header("content-type", "text/csv").body(request.into()).unwrap());
     assert_eq!(got.await.refusal(), (415, "unsupported_media".into(), None));
+    let twice = service.grade_with(request.clone(), &[("content-encoding", "gzip, gzip")]).await;
+    assert_eq!(twice.refusal().0, 415);
     let got = service.grade_with("not packed at all", &[("content-encoding", "zstd")]).await;
     assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
+}
+
+#[tokio::test]
+async fn every_part_of_a_packed_body_is_counted() {
+    let service = service_with(|config| config.server.body_bytes = 100_000).await;
+    // Each part is small, and each claims a window of its own.
+    let part = zstd::encode_all(&[b' '; 20_000][..], 19).unwrap();
+    let got = service.grade_with(part.repeat(10), &[("content-encoding", "zstd")]).await;
+    assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
+    let part = stored_gzip(&[b' '; 20_000]);
+    let got = service.grade_with(part.repeat(10), &[("content-encoding", "gzip")]).await;
+    assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
 }
 
 /// The bytes as a gzip file with one stored block (RFC 1951 section 3.2.4, RFC 1952): no packer needed.

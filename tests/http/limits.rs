@@ -1,8 +1,10 @@
 //! What is too much, too odd or too broken gets its documented answer, and the service stays up.
 
+use axum::body::Body;
+use http::Request;
 use serde_json::json;
 
-use crate::fixtures::{Service, batch, item, service, service_with};
+use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
 async fn still_up(service: &Service) {
     let body = service.grade(&batch([item("1", "1")])).await.json();
@@ -15,7 +17,7 @@ async fn odd_batches_get_their_documented_answers() {
     let refusal = async |body: String| service.grade_with(body, &[]).await.refusal();
     let at = |pointer: &str| Some(pointer.to_owned());
     assert_eq!(refusal("{".into()).await, (400, "malformed_json".into(), None));
-    assert_eq!(refusal(r#"{"step":NaN,"items":[]}"#.into()).await, (400, "malformed_json".into(), None));
+    assert_eq!(refusal(r#"{"step":NaN,"items":[]}"#.into()).await, (400, "malformed_json".into(), at("/step")));
     assert_eq!(refusal(r#"{"items":[]}"#.into()).await, (422, "empty_batch".into(), at("/items")));
     let unknown = json!({ "completion": "", "task": { "type": "maths" } });
     assert_eq!(
@@ -67,11 +69,119 @@ async fn a_body_over_the_limit_is_refused_packed_or_not() {
 
 #[tokio::test]
 async fn a_full_node_answers_429_with_a_time() {
-    let service = service_with(|config| config.engine.body_bytes_in_flight = 1_000).await;
-    let got = service.grade(&batch([item("1", &"x".repeat(2_000))])).await;
+    let service = service_with(|config| config.engine.body_bytes_in_flight = 100_000).await;
+    let mut others = service.node.engine().admission().body();
+    others.grow(99_000).unwrap();
+    let got = service.grade(&batch([item("1", "1")])).await;
     assert_eq!(got.refusal(), (429, "overloaded".into(), None));
     assert!(got.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() >= 1);
+    drop(others);
     still_up(&service).await;
+    let never = service.grade(&batch([item("1", &"x".repeat(60_000))])).await;
+    assert_eq!(never.refusal(), (413, "body_too_large".into(), None));
+    assert!(message(&never).contains("`engine.body_bytes_in_flight`"), "{}", message(&never));
+    still_up(&service).await;
+}
+
+fn message(got: &Got) -> String {
+    got.json()["error"]["message"].as_str().unwrap().to_owned()
+}
+
+/// An array that takes a hundred times its bytes once parsed.
+fn small_objects(count: usize) -> String {
+    format!("[{}{{}}]", r#"{"a":0},"#.repeat(count))
+}
+
+#[tokio::test]
+async fn what_a_body_becomes_is_counted_before_it_is_parsed() {
+    let service = service().await;
+    let many = small_objects(1_000_000);
+    for (field, rest) in [("meta", r#""task":{"type":"math","answer":"1"}"#), ("task", r#""meta":{}"#)] {
+        let body = format!(r#"{{"items":[{{"completion":"1","{field}":{{"x":{many}}},{rest}}}]}}"#);
+        let packed = zstd::encode_all(body.as_bytes(), 1).unwrap();
+        assert!(packed.len() < 20_000, "{}", packed.len());
+        let got = service.grade_with(packed, &[("content-encoding", "zstd")]).await;
+        assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
+        assert!(message(&got).contains("`server.parsed_bytes`"), "{}", message(&got));
+    }
+    // Nothing stays counted.
+    let admission = service.node.engine().admission();
+    admission.body().grow(admission.most_body_bytes()).unwrap();
+    still_up(&service).await;
+}
+
+#[tokio::test]
+async fn a_body_is_parsed_only_while_there_is_room_for_what_it_becomes() {
+    let service = service().await;
+    let admission = service.node.engine().admission();
+    let mut others = admission.body();
+    // Room for the bytes of the body, and not for its values.
+    others.grow(admission.most_body_bytes() - (1 << 20)).unwrap();
+    let body = format!(
+        r#"{{"items":[{{"completion":"1","task":{{"type":"math","answer":"1"}},"meta":{{"x":{}}}}}]}}"#,
+        small_objects(10_000)
+    );
+    assert!(body.len() < 100_000);
+    assert_eq!(service.grade_with(body.clone(), &[]).await.refusal(), (429, "overloaded".into(), None));
+    drop(others);
+    assert_eq!(service.grade_with(body, &[]).await.json()["results"][0]["verdict"], "correct");
+}
+
+#[tokio::test]
+async fn routes_that_take_no_batch_take_small_bodies() {
+    let service = service().await;
+    let id = "0".repeat(26);
+    let large = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
+    let costly = small_objects(50_000);
+    for (method, path) in [
+        ("POST", "/v1/policies/check".to_owned()),
+        ("POST", "/v1/channels/calibrations".to_owned()),
+        ("POST", format!("/v1/grades/{id}/adjudicate")),
+        ("PUT", "/v1/reward-models/mine".to_owned()),
+    ] {
+        for body in [&large, &costly] {
+            let request = Request::builder().method(method).uri(&path).body(Body::from(body.clone())).unwrap();
+            let got = service.send(request).await;
+            assert_eq!(got.refusal(), (413, "body_too_large".into(), None), "{path}");
+            assert!(message(&got).contains("this route"), "{}", message(&got));
+        }
+    }
+    for path in ["/v1/prompts/suggest", "/compat/sandboxfusion/run_code"] {
+        let body = format!("{{\"x\":\"{}\"}}", "x".repeat(16 << 20));
+        let got = service.send(Request::post(path).body(body.into()).unwrap()).await;
+        assert_eq!(got.refusal(), (413, "body_too_large".into(), None), "{path}");
+    }
+    still_up(&service).await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_one_value_is_refused_by_its_depth() {
+    let service = service().await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let got = service.send(Request::post("/v1/policies/check").body(deep.into()).unwrap()).await;
+    assert_eq!(got.refusal(), (422, "too_deep".into(), None));
+}
+
+#[tokio::test]
+async fn one_lone_surrogate_costs_no_grade() {
+    let service = service().await;
+    let task = r#""task":{"type":"math","answer":"1"}"#;
+    let body = format!(
+        r#"{{"items":[{{"completion":"\\boxed{{1}}",{task}}},{{"completion":"\ud83d \\boxed{{1}}",{task}}},
+            {{"completion":[{{"role":"assistant","content":"\\boxed{{1}} \udc00"}}],{task}}}]}}"#
+    );
+    let reply = service.grade_with(body, &[]).await.json();
+    let results = reply["results"].as_array().unwrap();
+    assert_eq!(results.iter().map(|result| &result["verdict"]).collect::<Vec<_>>(), ["correct"; 3]);
+    let warnings = reply["warnings"].as_array().unwrap().iter();
+    let told: Vec<_> = warnings.map(|warning| (&warning["code"], &warning["pointer"])).collect();
+    let code = json!("lone_surrogate");
+    assert_eq!(told, [(&code, &json!("/items/1/completion")), (&code, &json!("/items/2/completion/0/content"))]);
+    let wrong = r#"{"items":[{"completion":"1","task":{"type":"math","answer":"\ud800"}}]}"#;
+    let got = service.grade_with(wrong, &[]).await;
+    assert_eq!(got.refusal(), (422, "invalid_task".into(), Some("/items/0/task/answer".into())));
+    let got = service.send(Request::post("/v1/policies/check").body(r#"{"a":["\udc00"]}"#.into()).unwrap()).await;
+    assert_eq!(got.refusal(), (422, "invalid_field".into(), Some("/a/0".into())));
 }
 
 #[tokio::test]

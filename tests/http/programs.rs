@@ -65,6 +65,18 @@ async fn a_peers_client_gets_what_it_reads() {
 }
 
 #[tokio::test]
+async fn a_large_program_and_half_a_character_are_run() {
+    let service = service().await;
+    let request = |body: String| Request::post("/compat/sandboxfusion/run_code").body(Body::from(body)).unwrap();
+    let long = format!("# {}", "x".repeat(200_000));
+    for code in [long.as_str(), r"# \ud83d"] {
+        let body = format!(r#"{{"code":"{code}\nprint(1)","language":"python","run_timeout":1}}"#);
+        let reply = service.send(request(body)).await.json();
+        assert_eq!(reply["run_result"]["stdout"], "1\n", "{reply}");
+    }
+}
+
+#[tokio::test]
 async fn a_peers_mistakes_are_told_in_its_words() {
     let service = service().await;
     let (status, reply) = run_code(&service, &json!({"code": "x"})).await;

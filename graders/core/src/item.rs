@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{self, SeqAccess, Visitor};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::{Hash, Measure};
+use crate::{Hash, Measure, RawJson};
 
 /// One message of a chat, as trainers send it. Fields the service does not read are kept for the graders that do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,21 +162,21 @@ impl Completion {
     }
 }
 
-/// Facts the trainer sends along. Known keys have meaning; other keys are kept as they came.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Facts the trainer sends along. Known keys have meaning; other keys are kept as they were written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Meta {
     /// Length of the completion in tokens; reported as the measure `tokens`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The completion was cut at the length limit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// The prompt ended inside `<think>`, so the completion starts as reasoning.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub think_open: bool,
-    /// Everything else.
+    /// Everything else. Unread: a tree of values would take many times the memory of its text.
     #[serde(flatten)]
-    pub rest: BTreeMap<String, Value>,
+    pub rest: BTreeMap<String, RawJson>,
 }
 
 impl Meta {
@@ -186,6 +186,62 @@ impl Meta {
             #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
             Measure::new(tokens as f64).ok().map(|measure| ("tokens", measure))
         })
+    }
+
+    /// The other facts that are numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
+        let is_number = |fact: &RawJson| fact.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        let numbers = self.rest.iter().filter(move |(_, fact)| is_number(fact));
+        numbers.filter_map(|(name, fact)| Some((name.as_str(), serde_json::from_str(fact.get()).ok()?)))
+    }
+
+    /// The other fact of this name, if it is a text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.rest.get(name).and_then(|fact| serde_json::from_str(fact.get()).ok())
+    }
+}
+
+/// Written by hand: the derive for flattened fields would build the tree of every value.
+impl<'de> Deserialize<'de> for Meta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Facts;
+
+        impl<'de> Visitor<'de> for Facts {
+            type Value = Meta;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of facts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut facts: A) -> Result<Meta, A::Error> {
+                let mut meta = Meta::default();
+                let (mut truncated, mut think_open) = (None, None);
+                while let Some(name) = facts.next_key::<String>()? {
+                    match name.as_str() {
+                        "tokens" => once(&mut meta.tokens, "tokens", facts.next_value()?)?,
+                        "truncated" => once(&mut truncated, "truncated", Some(facts.next_value()?))?,
+                        "think_open" => once(&mut think_open, "think_open", Some(facts.next_value()?))?,
+                        _ => {
+                            meta.rest.insert(name, facts.next_value()?);
+                        }
+                    }
+                }
+                meta.truncated = truncated.unwrap_or(false);
+                meta.think_open = think_open.unwrap_or(false);
+                Ok(meta)
+            }
+        }
+
+        fn once<T, E: de::Error>(fact: &mut Option<T>, name: &'static str, value: Option<T>) -> Result<(), E> {
+            if fact.is_some() {
+                return Err(E::duplicate_field(name));
+            }
+            *fact = value;
+            Ok(())
+        }
+
+        deserializer.deserialize_map(Facts)
     }
 }
 
@@ -242,6 +298,19 @@ mod tests {
         let body = completion.to_body().into_owned();
         assert_eq!(serde_json::from_slice::<Completion>(&body).unwrap(), completion);
         assert_eq!(completion.text(), "");
+    }
+
+    #[test]
+    fn facts_are_read_where_they_are_asked_for() {
+        let text = r#"{"tokens":7,"cost":0.5,"model":"m \u00e9","flags":[1],"think_open":true}"#;
+        let meta: Meta = serde_json::from_str(text).unwrap();
+        assert_eq!((meta.tokens, meta.truncated, meta.think_open), (Some(7), false, true));
+        assert_eq!(meta.numbers().collect::<Vec<_>>(), [("cost", 0.5)]);
+        assert_eq!((meta.text("model").as_deref(), meta.text("cost"), meta.text("none")), (Some("m é"), None, None));
+        let written = serde_json::to_string(&meta).unwrap();
+        assert_eq!(serde_json::from_str::<Meta>(&written).unwrap(), meta);
+        assert_eq!(serde_json::from_value::<Meta>(serde_json::to_value(&meta).unwrap()).unwrap().rest.len(), 3);
+        assert!(serde_json::from_str::<Meta>(r#"{"think_open":null}"#).is_err());
     }
 
     #[test]

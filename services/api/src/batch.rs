@@ -9,15 +9,15 @@ use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
 
-use crate::error::{ApiResult, bad_policy};
+use crate::error::bad_policy;
 
 /// The batch of a request, its policies and statistics looked up.
-pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> ApiResult<(Batch, Vec<Warning>)> {
+pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> Result<(Batch, Vec<Warning>), Problem> {
     let Decoded { head, items, warnings } = decoded;
     let mut read = Inline::new(engine);
     let policy = read.policy("/policy", head.policy.as_ref())?.unwrap_or_default();
     let statistics = head.statistics.iter().enumerate().map(|(at, name)| statistic(at, name));
-    let mut statistics = statistics.collect::<ApiResult<Vec<_>>>()?;
+    let mut statistics = statistics.collect::<Result<Vec<_>, Problem>>()?;
     // Named twice, a statistic is still one.
     let mut named = std::collections::HashSet::new();
     statistics.retain(|statistic| named.insert(*statistic));
@@ -30,7 +30,7 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> A
         item.policy = policy;
         Ok(item)
     });
-    let items = items.collect::<ApiResult<Vec<_>>>()?;
+    let items = items.collect::<Result<Vec<_>, Problem>>()?;
     let batch =
         Batch { run: head.run.map(Into::into), step: head.step, policy, statistics, ..Batch::new(caller, items) };
     Ok((batch, warnings))
@@ -83,11 +83,11 @@ impl<'e> Inline<'e> {
     }
 }
 
-fn statistic(at: usize, name: &str) -> ApiResult<Statistic> {
+fn statistic(at: usize, name: &str) -> Result<Statistic, Problem> {
     Statistic::from_name(name).ok_or_else(|| {
         let known: Vec<_> = Statistic::ALL.iter().map(|statistic| format!("`{}`", statistic.name())).collect();
         let message = format!("no statistic is named `{name}`; there are {}", known.join(", "));
-        Problem::at(ErrorCode::UnknownStatistic, format!("/statistics/{at}"), message).into()
+        Problem::at(ErrorCode::UnknownStatistic, format!("/statistics/{at}"), message)
     })
 }
 

@@ -1,40 +1,89 @@
-//! Reading a body: within the size limit, within the bytes the node holds at once.
+//! Reading a body within the limits of its route and the memory the node holds at once, and parsing it.
+
+mod kind;
 
 use assay_core::{ErrorCode, json_pointer};
-use assay_engine::{Admission, BodyPermit};
-use assay_wire::Problem;
+use assay_engine::BodyPermit;
+use assay_wire::unicode::{Step, Treatment, read_replacing};
+use assay_wire::{Parsed, Problem, Scanner};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 
 use crate::Api;
 use crate::arrival::TooSlow;
 use crate::error::{ApiError, ApiResult};
-use crate::state::ApiLimits;
 
-/// A body read, and the permit that counts its bytes until it is dropped.
-pub(crate) struct ReadBody {
-    pub(crate) bytes: Bytes,
-    pub(crate) permit: BodyPermit,
+pub(crate) use kind::BodyKind;
+use kind::Bounds;
+
+/// Bodies from this size on are parsed off the runtime, so that a large one does not delay small ones.
+const LARGE_BODY: usize = 64 << 10;
+
+/// Deepest nesting of a body that is parsed as one value; serde_json refuses to read deeper.
+const MAX_DEPTH: usize = 127;
+
+/// Reads a body and gives what `decode` makes of it, with the permit that counts its memory: to be held as long as what was made.
+pub(crate) async fn decoded<T: Send + 'static>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+    kind: BodyKind,
+    decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+) -> ApiResult<(T, BodyPermit)> {
+    let ReadBody { bytes, permit, .. } = read(api, headers, body, kind).await?;
+    Ok((off_runtime(bytes, decode).await?, permit))
 }
 
-pub(crate) async fn read(
+/// A body that is one JSON value. Lone surrogates in it are refused.
+pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body, kind: BodyKind) -> ApiResult<(T, BodyPermit)>
+where
+    T: DeserializeOwned + Send + 'static,
+{
+    let treatment = |_: &[Step]| Treatment::Refuse(ErrorCode::InvalidField);
+    let ReadBody { bytes, permit, parsed } = read(api, headers, body, kind).await?;
+    refuse_too_deep(&parsed)?;
+    let decode = move |body: &[u8]| read_replacing(body, "", treatment, parse).map(|(value, _)| value);
+    Ok((off_runtime(bytes, decode).await?, permit))
+}
+
+/// A body as clients of other servers send it: one JSON value, its lone surrogates read as U+FFFD.
+pub(crate) async fn lenient_json<T>(
+    api: &Api,
     headers: &HeaderMap,
-    mut body: Body,
-    admission: &Arc<Admission>,
-    limits: &ApiLimits,
-) -> ApiResult<ReadBody> {
+    body: Body,
+    kind: BodyKind,
+) -> ApiResult<(T, BodyPermit)>
+where
+    T: DeserializeOwned + Send + 'static,
+{
+    let treatment = |_: &[Step]| Treatment::Replace;
+    let ReadBody { bytes, permit, parsed } = read(api, headers, body, kind).await?;
+    refuse_too_deep(&parsed)?;
+    let decode = move |body: &[u8]| read_replacing(body, "", treatment, parse).map(|(value, _)| value);
+    Ok((off_runtime(bytes, decode).await?, permit))
+}
+
+/// A body read.
+struct ReadBody {
+    bytes: Bytes,
+    /// Counts the body and what it becomes.
+    permit: BodyPermit,
+    parsed: Parsed,
+}
+
+async fn read(api: &Api, headers: &HeaderMap, mut body: Body, kind: BodyKind) -> ApiResult<ReadBody> {
     refuse_other_media(headers)?;
+    let admission = api.engine().admission();
+    let bounds = kind.bounds(api.limits(), admission);
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    let mut permit = admission.body();
-    let mut read = BytesMut::new();
     if let Some(announced) = announced {
         // Room is counted as bytes arrive: what is only announced would let a few slow senders lock everyone out.
-        refuse_too_large(announced, limits)?;
+        refuse_too_large(announced, &bounds)?;
     }
+    let (mut read, mut permit, mut scanner) = (BytesMut::new(), admission.body(), Scanner::default());
     loop {
         let Some(frame) = body.frame().await else { break };
         let frame = frame.map_err(|error| {
@@ -47,19 +96,16 @@ pub(crate) async fn read(
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        let length = read.len() + data.len();
-        refuse_too_large(length, limits)?;
-        permit.grow(data.len())?;
+        refuse_too_large(read.len() + data.len(), &bounds)?;
+        scanner.scan(&data);
+        let held = refuse_too_costly(scanner.parsed(), &bounds)?;
+        permit.grow(held - permit.bytes())?;
         read.extend_from_slice(&data);
     }
-    Ok(ReadBody { bytes: read.freeze(), permit })
+    Ok(ReadBody { bytes: read.freeze(), permit, parsed: *scanner.parsed() })
 }
 
-/// Bodies from this size on are decoded off the runtime, so that a large one does not delay small ones.
-const LARGE_BODY: usize = 64 << 10;
-
-/// What `decode` makes of a body.
-pub(crate) async fn decoded<T: Send + 'static>(
+async fn off_runtime<T: Send + 'static>(
     bytes: Bytes,
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {
@@ -70,15 +116,6 @@ pub(crate) async fn decoded<T: Send + 'static>(
         Ok(decoded) => Ok(decoded?),
         Err(_) => Err(ApiError::new(ErrorCode::Internal, "reading the body failed; report it with the request")),
     }
-}
-
-/// A body that is one JSON value.
-pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body) -> ApiResult<T>
-where
-    T: DeserializeOwned + Send + 'static,
-{
-    let ReadBody { bytes, permit: _permit } = read(headers, body, api.engine().admission(), api.limits()).await?;
-    decoded(bytes, parse).await
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
@@ -97,13 +134,45 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-fn refuse_too_large(bytes: usize, limits: &ApiLimits) -> ApiResult<()> {
-    if bytes <= limits.body_bytes {
+fn refuse_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
+    let bound = &bounds.bytes;
+    if bytes <= bound.most {
         return Ok(());
     }
-    let most = limits.body_bytes;
-    let message = format!("the body is larger than {most} bytes after unpacking; send it in several requests");
+    let message = match bound.setting {
+        Some(_) => format!("the body is larger than {} bytes after unpacking; send it in several requests", bound.most),
+        None => format!("the body is larger than {} bytes after unpacking; send less{}", bound.most, bound.remedy()),
+    };
     Err(ApiError::new(ErrorCode::BodyTooLarge, message))
+}
+
+/// Bytes of memory that the body takes as sent and as parsed, so far.
+fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
+    let memory = parsed.memory();
+    let held = memory.saturating_add(parsed.bytes);
+    let bound = if memory > bounds.parsed.most {
+        &bounds.parsed
+    } else if held > bounds.held.most {
+        &bounds.held
+    } else {
+        return Ok(held);
+    };
+    let Parsed { bytes, objects, arrays, strings, .. } = parsed;
+    let send = if bound.setting.is_some() { "send it in several requests" } else { "send less" };
+    let message = format!(
+        "the body would take more than {} bytes of memory once parsed: its first {bytes} bytes have {objects} objects, {arrays} arrays and \
+         {strings} texts; {send}{}",
+        bound.most,
+        bound.remedy()
+    );
+    Err(ApiError::new(ErrorCode::BodyTooLarge, message))
+}
+
+fn refuse_too_deep(parsed: &Parsed) -> Result<(), Problem> {
+    if parsed.depth <= MAX_DEPTH {
+        return Ok(());
+    }
+    Err(Problem::new(ErrorCode::TooDeep, format!("the body nests deeper than {MAX_DEPTH} levels; flatten it")))
 }
 
 /// A body without a type is taken for JSON; one that says it is something else is refused before it is read.

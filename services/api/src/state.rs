@@ -12,6 +12,8 @@ use assay_engine::Engine;
 pub struct ApiLimits {
     /// Largest body, in bytes after unpacking.
     pub body_bytes: usize,
+    /// Most memory that one body may take once parsed, in bytes.
+    pub parsed_bytes: usize,
     /// Most items in a batch.
     pub batch_items: usize,
     /// Longest pause between two pieces of a body.
@@ -29,6 +31,7 @@ impl Default for ApiLimits {
     fn default() -> Self {
         Self {
             body_bytes: 64 << 20,
+            parsed_bytes: 256 << 20,
             batch_items: 65_536,
             body_pause: Duration::from_secs(30),
             body_whole: Duration::from_secs(300),

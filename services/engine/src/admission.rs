@@ -70,10 +70,16 @@ impl Admission {
         Ok(Permit { doors: Arc::clone(self), items })
     }
 
-    /// A permit to hold the bytes of one request's body, grown as they arrive.
+    /// A permit to hold one request's body and what becomes of it, in bytes of memory, grown as they arrive.
     #[must_use]
     pub fn body(self: &Arc<Self>) -> BodyPermit {
         BodyPermit { doors: Arc::clone(self), bytes: 0 }
+    }
+
+    /// Most bytes that all bodies together may hold, and so any one of them.
+    #[must_use]
+    pub fn most_body_bytes(&self) -> usize {
+        self.max_bytes
     }
 
     /// The refusal that names the time after which the measured backlog should be gone.
@@ -149,13 +155,25 @@ impl Drop for Permit {
     }
 }
 
-/// The bytes of one request's body.
+/// The bytes of memory of one request's body and of what becomes of it. They are counted until this is dropped.
 pub struct BodyPermit {
     doors: Arc<Admission>,
     bytes: usize,
 }
 
+impl std::fmt::Debug for BodyPermit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BodyPermit").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
 impl BodyPermit {
+    /// Bytes that are counted.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Makes room for `more` bytes.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use assay_core::{Hash, Item, Task};
 use assay_correction::Statistic;
 
-use crate::Policy;
+use crate::{BodyPermit, Policy};
 
 /// One item with its task.
 #[derive(Debug, Clone)]
@@ -90,6 +90,8 @@ pub struct Batch {
     pub statistics: Vec<Statistic>,
     /// The items, in the order of the reply.
     pub items: Vec<BatchItem>,
+    /// Counts the memory of the request until the batch and its reply are gone, which may be after the client is.
+    pub held: Option<BodyPermit>,
 }
 
 impl Batch {
@@ -102,6 +104,14 @@ impl Batch {
     /// A batch of `items` from `caller` without any of the optional fields.
     #[must_use]
     pub fn new(caller: &str, items: Vec<BatchItem>) -> Self {
-        Self { caller: caller.into(), run: None, step: None, policy: Policy::default(), statistics: Vec::new(), items }
+        Self {
+            caller: caller.into(),
+            run: None,
+            step: None,
+            policy: Policy::default(),
+            statistics: Vec::new(),
+            items,
+            held: None,
+        }
     }
 }

@@ -83,7 +83,7 @@ struct Facts<'a> {
     text: Cow<'a, str>,
     tokens: Option<f64>,
     truncated: bool,
-    model: Option<&'a str>,
+    model: Option<String>,
 }
 
 impl<'a> Facts<'a> {
@@ -103,7 +103,7 @@ impl<'a> Facts<'a> {
         });
         let of_grade = grade.iter().flat_map(|grade| &grade.measures).map(|(name, measure)| (*name, measure.get()));
         // What the trainer knows (cost, a reference's length) stands beside what graders measured, never in its place.
-        let of_trainer = item.meta.rest.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)));
+        let of_trainer = item.meta.numbers();
         let measures = of_grade.chain(of_trainer);
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
         let tokens = item.meta.tokens.map(|tokens| tokens as f64);
@@ -115,7 +115,7 @@ impl<'a> Facts<'a> {
             text: item.completion.text(),
             tokens,
             truncated: item.meta.truncated,
-            model: item.meta.rest.get("model").and_then(serde_json::Value::as_str),
+            model: item.meta.text("model"),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Facts<'a> {
             tokens: self.tokens,
             truncated: self.truncated,
             answer: result.answer(),
-            model: self.model,
+            model: self.model.as_deref(),
             steps: &self.steps,
         }
     }

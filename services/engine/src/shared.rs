@@ -24,7 +24,7 @@ pub struct Limits {
     pub workers: usize,
     /// Items admitted at once, over all batches.
     pub items_in_flight: usize,
-    /// Bytes of request bodies held at once.
+    /// Bytes of memory that request bodies, as sent and as parsed, may take at once.
     pub body_bytes_in_flight: usize,
     /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
     pub completion_bytes: usize,

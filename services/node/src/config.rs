@@ -59,6 +59,8 @@ pub struct Server {
     pub insecure: bool,
     /// Largest request body after unpacking, in bytes.
     pub body_bytes: usize,
+    /// Most memory that one body may take once parsed, in bytes.
+    pub parsed_bytes: usize,
     /// Most items in a batch.
     pub batch_items: usize,
     /// Seconds that running batches may take to finish on shutdown.
@@ -84,6 +86,7 @@ impl Default for Server {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             insecure: false,
             body_bytes: limits.body_bytes,
+            parsed_bytes: limits.parsed_bytes,
             batch_items: limits.batch_items,
             shutdown_seconds: 30,
             connections: 0,
@@ -134,7 +137,7 @@ pub struct Engine {
     pub workers: usize,
     /// Items admitted at once.
     pub items_in_flight: usize,
-    /// Bytes of request bodies held at once.
+    /// Bytes of memory that request bodies, as sent and as parsed, may take at once.
     pub body_bytes_in_flight: usize,
     /// Longest completion that is graded, in bytes; longer ones are `too_long`.
     pub completion_bytes: usize,

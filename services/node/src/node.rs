@@ -167,6 +167,7 @@ impl Node {
         };
         let limits = ApiLimits {
             body_bytes: server.body_bytes,
+            parsed_bytes: server.parsed_bytes,
             batch_items: server.batch_items,
             body_pause: Duration::from_secs(server.body_pause_seconds),
             body_whole: Duration::from_secs(server.body_seconds),

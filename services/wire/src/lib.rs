@@ -4,6 +4,7 @@ pub mod channels;
 pub mod checks;
 pub mod grades;
 pub mod pairs;
+mod parsed;
 pub mod problem;
 mod reading;
 pub mod reply;
@@ -11,7 +12,9 @@ pub mod request;
 pub mod reward_models;
 pub mod runs;
 pub mod scoring;
+pub mod unicode;
 
+pub use parsed::{Parsed, Scanner, parsed};
 pub use problem::{Problem, ProblemBody};
 pub use reading::Warning;
 pub use request::{DecodeLimits, Decoded, GradeRequest, ItemRequest, decode};

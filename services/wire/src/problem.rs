@@ -7,6 +7,11 @@ use assay_core::{ErrorCode, TaskError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::reading::shortened;
+
+/// Longest message and pointer, in bytes: both may quote what was sent, which may be megabytes.
+const MAX_BYTES: usize = 2_048;
+
 /// Why a request was refused: a stable code, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
@@ -32,19 +37,26 @@ impl Problem {
     /// A problem of the request as a whole.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), pointer: None }
+        Self { code, message: bounded(message.into()), pointer: None }
     }
 
     /// A problem of one field.
     #[must_use]
     pub fn at(code: ErrorCode, pointer: String, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), pointer: Some(pointer) }
+        Self { code, message: bounded(message.into()), pointer: Some(shortened(pointer, MAX_BYTES)) }
     }
 
     /// A task's problem, its pointer made absolute by that of the task.
     #[must_use]
     pub fn of_task(task_pointer: &str, error: TaskError) -> Self {
         Self::at(error.code, format!("{task_pointer}{}", error.pointer), error.message)
+    }
+}
+
+fn bounded(message: Cow<'static, str>) -> Cow<'static, str> {
+    match message {
+        Cow::Owned(text) => Cow::Owned(shortened(text, MAX_BYTES)),
+        fixed @ Cow::Borrowed(_) => fixed,
     }
 }
 

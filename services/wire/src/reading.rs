@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::unicode::pointer_at;
 use crate::{DecodeLimits, Problem};
 
 /// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
@@ -16,13 +17,16 @@ pub(crate) const MAX_NAME_BYTES: usize = 1_024;
 /// At most this many warnings are listed one by one; a thousand items with one stray field say the same a thousand times.
 pub(crate) const MAX_WARNINGS: usize = 20;
 
+/// Longest pointer of a warning, in bytes: keys may have any length.
+pub(crate) const MAX_POINTER_BYTES: usize = 1_024;
+
 /// Something about a request that did not stop it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Warning {
     /// JSON pointer to the field.
     #[schema(example = "/items/0/foo")]
     pub pointer: String,
-    /// Stable code: `unknown_field`.
+    /// Stable code: `unknown_field` or `lone_surrogate`.
     #[schema(example = "unknown_field")]
     pub code: String,
     /// What the service did about it.
@@ -121,21 +125,29 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(body: &'de [u8], error: &se
     let start = offset(body, error.line(), error.column());
     let near = &body[start.saturating_sub(1).min(body.len())..];
     let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
-    let message = if numbers.iter().any(|word| near.starts_with(word)) {
-        format!(
+    if numbers.iter().any(|word| near.starts_with(word)) {
+        let message = format!(
             "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field out",
             error.line(),
             error.column()
-        )
-    } else {
-        format!("not JSON: {error}")
-    };
-    Problem::new(ErrorCode::MalformedJson, message)
+        );
+        return Problem::at(ErrorCode::MalformedJson, pointer_at(body, start.saturating_sub(1)), message);
+    }
+    Problem::new(ErrorCode::MalformedJson, format!("not JSON: {error}"))
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
     let before = body.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column
+}
+
+/// A text of a request as a reply quotes it: what is longer than `most` bytes is cut, at a character.
+pub(crate) fn shortened(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+    text
 }
 
 /// serde_json's message without its position, which would count inside one item.
@@ -164,7 +176,7 @@ impl Unknown {
         }
         let mut pointer = base.to_owned();
         write_path(path, &mut pointer);
-        self.pointers.push(pointer);
+        self.pointers.push(shortened(pointer, MAX_POINTER_BYTES));
     }
 
     pub(crate) fn into_warnings(self) -> Vec<Warning> {

@@ -17,6 +17,7 @@ use crate::reading::{
     MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count, refuse_duplicate_ids,
     refuse_long_name,
 };
+use crate::unicode::{Step, Treatment, read_replacing, refuse};
 use crate::{Problem, Warning};
 
 /// What a batch may not exceed.
@@ -105,7 +106,7 @@ pub struct Decoded {
     pub head: GradeRequest,
     /// The items, in order.
     pub items: Vec<DecodedItem>,
-    /// Unknown fields.
+    /// Unknown fields, and texts in which lone surrogates were replaced.
     pub warnings: Vec<Warning>,
 }
 
@@ -128,6 +129,32 @@ struct Envelope<'a> {
 /// # Errors
 /// The first [`Problem`] found, with a pointer into the body where it is one field's.
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
+    let (mut decoded, replaced) = read_replacing(body, "", in_batch, |body| read_batch(body, limits))?;
+    decoded.warnings.extend(replaced);
+    Ok(decoded)
+}
+
+/// What is done with lone surrogates of a batch: what was written and what is only kept is read, what decides something is refused.
+fn in_batch(place: &[Step]) -> Treatment {
+    match place {
+        [items, Step::Index(_), item @ ..] if items.is("items") => in_item(item),
+        [first, ..] if ["run", "policy", "statistics"].iter().any(|field| first.is(field)) => {
+            Treatment::Refuse(ErrorCode::InvalidField)
+        }
+        _ => Treatment::Replace,
+    }
+}
+
+fn in_item(place: &[Step]) -> Treatment {
+    let Some(field) = place.first() else { return Treatment::Replace };
+    if ["task", "checks"].iter().any(|name| field.is(name)) {
+        return Treatment::Refuse(ErrorCode::InvalidTask);
+    }
+    let decides = ["id", "group", "prompt_key", "policy", "channel"].iter().any(|name| field.is(name));
+    if decides { Treatment::Refuse(ErrorCode::InvalidField) } else { Treatment::Replace }
+}
+
+fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let mut unknown = Unknown::default();
     let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
     let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
@@ -153,8 +180,14 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|error| body_problem::<Envelope<'_>>(text.as_bytes(), &error))?;
+    let ((item, mut warnings), replaced) =
+        read_replacing(text.as_bytes(), pointer, in_item, |text| read_item(text, pointer))?;
+    warnings.extend(replaced);
+    Ok((item, warnings))
+}
+
+fn read_item(text: &[u8], pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
+    let raw: &RawValue = serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
     let mut unknown = Unknown::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
@@ -210,11 +243,13 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
         let message = "the messages hold none of the role `assistant`, so there is nothing to grade";
         return Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/completion"), message));
     }
+    refuse(request.task.get().as_bytes(), &format!("{pointer}/task"), ErrorCode::InvalidTask)?;
     let task = Task::from_raw(&request.task).map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, raw) in &request.checks {
-        let check = Task::from_raw(raw)
-            .map_err(|error| Problem::of_task(&format!("{pointer}/checks/{}", escape(name)), error))?;
+        let pointer = format!("{pointer}/checks/{}", escape(name));
+        refuse(raw.get().as_bytes(), &pointer, ErrorCode::InvalidTask)?;
+        let check = Task::from_raw(raw).map_err(|error| Problem::of_task(&pointer, error))?;
         checks.push((name.clone(), check));
     }
     Ok(DecodedItem { request, task, checks })

@@ -154,7 +154,7 @@ impl PreparedNoisy {
 
     fn random(&self, item: &Item) -> Random {
         let prompt = item.prompt.as_ref().map(Completion::hash);
-        let sample = item.meta.rest.get("sample").map(ToString::to_string).unwrap_or_default();
+        let sample = item.meta.rest.get("sample").map(|sample| sample.get().to_owned()).unwrap_or_default();
         let key = Hash::of_parts(&[
             &self.task.seed.to_le_bytes(),
             prompt.as_ref().map_or(&[][..], |prompt| prompt.as_bytes()),
@@ -213,7 +213,7 @@ mod tests {
     fn item(prompt: &str, completion: &str, sample: u64) -> Item {
         let mut item = Item::text(completion);
         item.prompt = Some(Completion::Text(prompt.into()));
-        item.meta.rest.insert("sample".to_owned(), sample.into());
+        item.meta.rest.insert("sample".to_owned(), serde_json::Value::from(sample).into());
         item
     }
 

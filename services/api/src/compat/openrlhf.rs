@@ -2,6 +2,9 @@
 //!
 //! A query is a whole text, prompt and response with the special tokens of the chat template. As there, none is added, and the text ends in
 //! exactly one end-of-sequence token. Unlike there, a query that is too long is refused: cut on the right it would lose the answer.
+//!
+//! With several URLs the client sends its one query to the first and none to the others. It reads the first reply alone, but repeats every
+//! request that fails, and then has no reward: no query is answered with no numbers, by no model.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;
@@ -21,7 +24,7 @@ struct RewardRequest {
     query: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct RewardReply {
     /// Raw numbers.
     rewards: Vec<f32>,
@@ -30,7 +33,7 @@ struct RewardReply {
     extra_logs: ExtraLogs,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ExtraLogs {
     dummy_scores: Vec<f32>,
 }
@@ -70,7 +73,10 @@ impl IntoResponse for Refused {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn get_reward(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let RewardRequest { query } = read(&api, &headers, body).await?;
+    let (RewardRequest { query }, _held) = read(&api, &headers, body).await?;
+    if query.is_empty() {
+        return Ok(Json(RewardReply::default()).into_response());
+    }
     let inputs = query.into_iter().map(|text| ModelInput::Bare { text: text.into(), ended: true }).collect();
     let answer = ask(&api, None, inputs, Truncate::Refuse).await?;
     let rewards = answer.numbers(false)?;

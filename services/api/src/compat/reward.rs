@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, ModelScore, Scale, Truncate};
 use assay_core::{BatchId, ErrorCode};
+use assay_engine::BodyPermit;
 use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
 use axum::body::Body;
@@ -19,9 +20,10 @@ use http::{HeaderMap, HeaderValue, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::ApiError;
 use crate::v1::grade::LOCAL_CALLER;
-use crate::{Api, body};
 
 pub(super) use inputs::{Inputs, Texts, conversation};
 pub(super) use numbers::{Activation, label, largest, values};
@@ -33,6 +35,9 @@ const VERSION: &str = "assay-model-version";
 
 /// Header with the scale of its numbers, before any activation that the request asked for.
 const SCALE: &str = "assay-scale";
+
+/// Most characters of a name that an error quotes.
+const MAX_SHOWN: usize = 200;
 
 /// Why a peer's request gets no answer.
 #[derive(Debug)]
@@ -130,12 +135,12 @@ impl Usage {
     }
 }
 
-/// The body of a request.
-pub(super) async fn read<T>(api: &Api, headers: &HeaderMap, body: Body) -> Result<T, Trouble>
+/// The body of a request, and the permit that counts its memory until the reply.
+pub(super) async fn read<T>(api: &Api, headers: &HeaderMap, body: Body) -> Result<(T, BodyPermit), Trouble>
 where
     T: DeserializeOwned + Send + 'static,
 {
-    Ok(body::json(api, headers, body).await?)
+    Ok(body::lenient_json(api, headers, body, BodyKind::Batch).await?)
 }
 
 /// Asks a model, or the one that is meant without a name, about inputs that are all admitted together or not at all.
@@ -178,7 +183,10 @@ pub(super) fn resolve(api: &Api, wanted: Option<String>) -> Result<Option<String
     let by_source = || known.iter().find(|status| status.info.as_ref().is_some_and(|info| info.source == wanted));
     match by_name.or_else(by_source) {
         Some(status) => Ok(Some(status.name.clone())),
-        None => Err(Trouble::NoModel(format!("The model `{wanted}` does not exist."))),
+        None => {
+            let shown: String = wanted.chars().take(MAX_SHOWN).collect();
+            Err(Trouble::NoModel(format!("The model `{shown}` does not exist.")))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use assay_core::ErrorCode;
 use assay_core::execution::{Executed, Execution, ExecutionEnd, NotExecuted};
 use axum::Json;
 use axum::body::Body;
@@ -12,8 +13,9 @@ use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::ApiResult;
-use crate::{Api, body};
+use crate::Api;
+use crate::body::{self, BodyKind};
+use crate::error::{ApiError, ApiResult};
 
 /// Languages the peer knows, whether this node runs them or not.
 #[rustfmt::skip]
@@ -51,10 +53,9 @@ fn ten() -> f64 {
         (status = 504, description = "Every cell is busy; send it again", body = Value),
     ))]
 pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
-    let read = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
-    let request: RunCode = match serde_json::from_slice(&read.bytes) {
-        Ok(request) => request,
-        Err(error) => return Ok(unprocessable(&error.to_string())),
+    let (request, _held) = match body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await {
+        Ok(read) => read,
+        Err(error) => return refused(error),
     };
     if !LANGUAGES.contains(&request.language.as_str()) {
         return Ok(unprocessable(&format!("`language` is one of {}", LANGUAGES.join(", "))));
@@ -110,6 +111,17 @@ fn sandbox_error(message: &str) -> Value {
         "status": "SandboxError", "message": message, "compile_result": null, "run_result": run,
         "executor_pod_name": null, "files": {},
     })
+}
+
+/// A body that cannot be read, as the peer says it. A full house is a 504: its clients repeat nothing else.
+fn refused(error: ApiError) -> ApiResult<Response> {
+    match error.problem().code {
+        ErrorCode::MalformedJson | ErrorCode::InvalidField | ErrorCode::TooDeep => {
+            Ok(unprocessable(&error.problem().message))
+        }
+        ErrorCode::Overloaded => Ok(busy()),
+        _ => Err(error),
+    }
 }
 
 fn unprocessable(message: &str) -> Response {

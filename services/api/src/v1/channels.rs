@@ -14,8 +14,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::grade::LOCAL_CALLER;
+use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use crate::{Api, body, render};
+use crate::{Api, render};
 
 /// Every channel that was counted or calibrated, by name and version of the grader, as the record has it now.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
@@ -74,7 +75,7 @@ pub(crate) async fn calibrate(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<CalibrationBody>> {
-    let read: CalibrationBody = body::json(&api, &headers, body).await?;
+    let (read, _held) = body::json::<CalibrationBody>(&api, &headers, body, BodyKind::Settings).await?;
     let known =
         read.check().map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("/{field}"), message))?;
     let grader = known.channel.split('/').next().unwrap_or_default();

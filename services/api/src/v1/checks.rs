@@ -17,8 +17,9 @@ use utoipa::IntoParams;
 use super::grade::LOCAL_CALLER;
 use super::grades::{parse_id, store};
 use super::page;
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
-use crate::{Api, body};
 
 /// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer comes when it survives a crash.
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
@@ -29,7 +30,7 @@ use crate::{Api, body};
     (status = 503, description = "The record cannot be written", body = ProblemBody),
 ))]
 pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
-    let report: CheckReport = body::json(&api, &headers, body).await?;
+    let (report, _held) = body::json::<CheckReport>(&api, &headers, body, BodyKind::Batch).await?;
     report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
     // A report may have megabytes: the runtime's threads are for others meanwhile.
     let made = tokio::task::spawn_blocking(move || new_check(&report)).await;

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, header};
 
-use crate::body::{self, ReadBody};
+use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::{Api, batch, render};
 
@@ -56,19 +56,25 @@ const MAX_KEY_BYTES: usize = 255;
 pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let streamed = wants_stream(&headers);
     let key = idempotency_key(&headers)?;
-    let ReadBody { bytes, permit } = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
-    let request = Hash::of_parts(&[&bytes, if streamed { NDJSON.as_bytes() } else { JSON.as_bytes() }]);
     let limits = DecodeLimits { items: api.limits().batch_items };
-    let decoded = body::decoded(bytes, move |bytes| assay_wire::decode(bytes, &limits)).await?;
-    let (batch, warnings) = batch::from_request(decoded, LOCAL_CALLER, api.engine())?;
+    let (engine, is_keyed) = (api.engine().clone(), key.is_some());
+    let decode = move |bytes: &[u8]| {
+        let media = if streamed { NDJSON } else { JSON };
+        let request = is_keyed.then(|| Hash::of_parts(&[bytes, media.as_bytes()]));
+        let (batch, warnings) = batch::from_request(assay_wire::decode(bytes, &limits)?, LOCAL_CALLER, &engine)?;
+        Ok((batch, warnings, request))
+    };
+    let (decoded, held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
+    let (mut batch, warnings, request) = decoded;
+    batch.held = Some(held);
     let warnings: Arc<[Warning]> = warnings.into();
-    let keyed = key.map(|key| Keyed {
+    let keyed = key.zip(request).map(|(key, request)| Keyed {
         key: RequestKey { caller: LOCAL_CALLER.into(), key },
         request,
         render: seal(streamed, &warnings),
     });
     if streamed {
-        return stream::start(api.engine(), batch, keyed, warnings, permit).await;
+        return stream::start(api.engine(), batch, keyed, warnings).await;
     }
     let engine = api.engine();
     let answer = match keyed {
@@ -79,7 +85,6 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
         Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
         Answer::Fresh(reply, None) => SealedReply { media: JSON.to_owned(), body: render::whole(&reply, &warnings) },
     };
-    drop(permit);
     Ok(response(sealed))
 }
 

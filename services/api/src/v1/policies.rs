@@ -8,8 +8,9 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 use serde_json::Value;
 
+use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult, bad_policy};
-use crate::{Api, body, render};
+use crate::{Api, render};
 use assay_core::ErrorCode;
 
 /// The policies of this node, each with what its parts do.
@@ -47,7 +48,7 @@ pub(crate) async fn get(
         (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn check(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
-    let json: Value = body::json(&api, &headers, body).await?;
+    let (json, _held) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
     let policy = api.engine().inline_policy(&json).map_err(|error| bad_policy("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

@@ -11,8 +11,9 @@ use axum::extract::State;
 use http::HeaderMap;
 use serde_json::Value;
 
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::{Api, body};
 
 /// Chooses prompts of a run by what their visits showed, and how many rollouts each is worth.
 #[utoipa::path(post, path = "/v1/prompts/suggest", tag = "noise", request_body = SuggestRequest, responses(
@@ -26,7 +27,8 @@ pub(crate) async fn suggest(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<SuggestionsBody>> {
-    let SuggestRequest { run, keys, categories, channel, seed, settings } = body::json(&api, &headers, body).await?;
+    let (request, _held) = body::json(&api, &headers, body, BodyKind::Document).await?;
+    let SuggestRequest { run, keys, categories, channel, seed, settings } = request;
     let settings: Suggest = serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
         let pointer = assay_core::json_pointer(error.path());
         Problem::at(ErrorCode::InvalidField, pointer, error.into_inner().to_string())

@@ -1,9 +1,10 @@
 //! `/compat/openrlhf`, asked as OpenRLHF's `remote_rm_fn` (0.8) asks its `serve_rm`.
 
 use assay_core::reward_model::{ModelError, ModelInput};
+use http::Method;
 use serde_json::json;
 
-use crate::fixtures::{MAX_TOKENS, busy, one};
+use crate::fixtures::{MAX_TOKENS, busy, one, service};
 
 const GET_REWARD: &str = "/compat/openrlhf/get_reward";
 
@@ -23,13 +24,34 @@ async fn rewards_are_raw_numbers_of_whole_texts() {
     assert_eq!((got.header("assay-model-version"), got.header("assay-scale")), (Some("0123abcd"), Some("logit")));
 }
 
+/// With several URLs, a client (0.8) that has one query sends none to all but the first. It repeats what fails five times and then drops the
+/// reward of the query; of the replies it reads the first.
+#[tokio::test]
+async fn no_query_is_answered_with_no_rewards() {
+    for service in [one("scalar"), service(Vec::new())] {
+        let got = service.post(GET_REWARD, &json!({ "query": [], "prompts": [], "labels": [] })).await;
+        assert_eq!(
+            (got.status, got.text().as_str()),
+            (200, r#"{"rewards":[],"scores":[],"extra_logs":{"dummy_scores":[]}}"#)
+        );
+    }
+}
+
+#[tokio::test]
+async fn half_a_character_costs_no_reward() {
+    let service = one("scalar");
+    let body = r#"{"query":["4 \ud83d","5"]}"#.to_owned();
+    assert_eq!(service.send(Method::POST, GET_REWARD, body).await.status, 200);
+    let text = "4 \u{fffd}".into();
+    assert_eq!(service.models.last_inputs()[0], ModelInput::Bare { text, ended: true });
+}
+
 #[tokio::test]
 async fn refusals_say_why() {
     let service = one("scalar");
     let long = service.post(GET_REWARD, &json!({ "query": ["1", "x".repeat(MAX_TOKENS + 1)] })).await;
     assert_eq!(long.status, 422);
     assert!(long.json()["detail"].as_str().unwrap().starts_with("input 1: "), "{}", long.text());
-    assert_eq!(service.post(GET_REWARD, &json!({ "query": [] })).await.status, 422);
     assert_eq!(service.post(GET_REWARD, &json!({ "queries": ["1"] })).await.status, 422);
     assert_eq!(one("classes").post(GET_REWARD, &json!({ "query": ["1"] })).await.status, 422);
     let full = busy().post(GET_REWARD, &json!({ "query": ["1"] })).await;

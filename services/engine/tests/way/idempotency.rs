@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use assay_core::record::Claim;
-use assay_engine::{Answer, EngineError, Limits, Mode};
+use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
 use tokio::sync::Notify;
 
 use crate::fixtures::{Memory, batch, house, house_with, item, keyed};
@@ -26,6 +26,20 @@ async fn the_same_request_gets_the_same_bytes() {
         assert_eq!(bytes(answer), (again, "correct,wrong_answer".to_owned()));
     }
     assert_eq!(house.memory.grades().len(), 2);
+}
+
+#[tokio::test]
+async fn the_memory_of_a_request_is_counted_until_its_reply_is_gone() {
+    let house = house();
+    let admission = house.engine.admission();
+    let mut held = admission.body();
+    held.grow(admission.most_body_bytes()).unwrap();
+    let request = Batch { held: Some(held), ..batch(vec![item("exact", "1", "1")]) };
+    let answer = house.engine.grade_once(keyed("k", "body"), request, Mode::Whole).await.unwrap();
+    assert!(matches!(answer, Answer::Fresh(..)));
+    assert!(admission.body().grow(1).is_err());
+    drop(answer);
+    admission.body().grow(1).unwrap();
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
     let name = |(at, text)| {
         let mut item = item("exact", "1/2", text);
         let known = if text == "0.5" { "0.5" } else { "1/2" };
-        item.item.meta.rest.insert("known".to_owned(), json!(known));
+        item.item.meta.rest.insert("known".to_owned(), json!(known).into());
         item.id = Some(format!("item-{at}"));
         item.group = Some("p".to_owned());
         item

@@ -50,7 +50,7 @@ impl Submission<'_> {
             meta: Meta {
                 tokens: Some(self.tokens as u64),
                 truncated: self.truncated,
-                rest: self.sample.iter().map(|sample| ("sample".to_owned(), (*sample).into())).collect(),
+                rest: self.sample.iter().map(|sample| ("sample".to_owned(), Value::from(*sample).into())).collect(),
                 ..Meta::default()
             },
         }

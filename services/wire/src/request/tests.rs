@@ -23,7 +23,7 @@ fn a_batch_keeps_order_and_fields() {
     let ids: Vec<_> = decoded.items.iter().map(|item| item.request.id.as_deref().unwrap()).collect();
     assert_eq!(ids, ["b", "a"]);
     assert_eq!(decoded.items[0].request.meta.tokens, Some(7));
-    assert_eq!(decoded.items[0].request.meta.rest["seed"], 3);
+    assert_eq!(decoded.items[0].request.meta.rest["seed"].get(), "3");
     assert!(decoded.warnings.is_empty());
 }
 
@@ -38,9 +38,11 @@ fn unknown_fields_are_warnings_with_pointers() {
 #[test]
 fn nan_is_named() {
     let body = r#"{"step": NaN, "items": []}"#;
-    let (code, _, message) = problem(body);
-    assert_eq!(code, ErrorCode::MalformedJson);
+    let (code, pointer, message) = problem(body);
+    assert_eq!((code, pointer.as_deref()), (ErrorCode::MalformedJson, Some("/step")));
     assert!(message.starts_with("JSON has no NaN"), "{message}");
+    let (_, pointer, _) = problem(&batch(&[item(""), item(r#","meta":{"kl":-Infinity}"#)]));
+    assert_eq!(pointer.as_deref(), Some("/items/1/meta/kl"));
 }
 
 #[test]
@@ -121,4 +123,93 @@ fn malformed_messages_are_refused_rather_than_graded_as_empty() {
         assert_eq!(code, ErrorCode::InvalidField, "{messages}");
         assert!(pointer.unwrap().starts_with("/items/0/completion"), "{messages}");
     }
+}
+
+/// The texts of a completion: it itself, or the contents of its messages.
+fn texts(completion: &Completion) -> String {
+    match completion {
+        Completion::Text(text) => text.to_string(),
+        Completion::Messages(messages) => messages.iter().map(assay_core::Message::text).collect(),
+    }
+}
+
+#[test]
+fn a_lone_surrogate_in_a_completion_costs_no_grade() {
+    let message = r#"[{"role":"assistant","content":"\udc00 2","reasoning_content":"\ud800"}]"#;
+    for (completion, read, pointers) in [
+        (r#""1 \ud83d""#, "1 \u{fffd}", &["/items/1/completion"][..]),
+        (message, "\u{fffd} 2", &["/items/1/completion/0/content", "/items/1/completion/0/reasoning_content"]),
+    ] {
+        let odd = format!(r#"{{"completion":{completion},"prompt":"?","task":{{"type":"math","answer":"1"}}}}"#);
+        let decoded = decode(batch(&[item(""), odd.clone()]).as_bytes(), &LIMITS).unwrap();
+        assert_eq!(texts(&decoded.items[1].request.completion), read);
+        let told: Vec<_> = decoded.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+        assert_eq!(told, pointers);
+        assert!(decoded.warnings.iter().all(|warning| warning.code == "lone_surrogate"));
+        let (alone, warnings) = decode_item(&odd, "").unwrap();
+        assert_eq!(texts(&alone.request.completion), read);
+        assert_eq!(warnings[0].pointer, pointers[0].trim_start_matches("/items/1"));
+    }
+}
+
+#[test]
+fn lone_surrogates_of_prompts_and_facts_are_replaced() {
+    let extra = r#","prompt":"\ud800","meta":{"raw":["\udfff"]},"unknown":"\ud800""#;
+    let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS).unwrap();
+    assert_eq!(decoded.items[0].request.meta.rest["raw"].get(), r#"["\ufffd"]"#);
+    assert_eq!(decoded.items[0].request.prompt.as_ref().map(texts).as_deref(), Some("\u{fffd}"));
+    let codes: Vec<_> = decoded.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["unknown_field", "lone_surrogate", "lone_surrogate", "lone_surrogate"]);
+}
+
+#[test]
+fn a_lone_surrogate_in_what_decides_refuses_its_field() {
+    let at = |items: &[String]| {
+        let (code, pointer, message) = problem(&batch(items));
+        assert!(message.contains("lone surrogate"), "{message}");
+        (code, pointer.unwrap())
+    };
+    let task = r#"{"completion":"1","task":{"type":"math","answer":"\ud800"}}"#.to_owned();
+    assert_eq!(at(&[item(""), task.clone()]), (ErrorCode::InvalidTask, "/items/1/task/answer".to_owned()));
+    let odd = r#"{"completion":"\ud800","task":{"type":"math","answer":"1"}}"#.to_owned();
+    assert_eq!(at(&[odd, task]).1, "/items/1/task/answer");
+    assert_eq!(at(&[item(r#","id":"\ud800""#)]), (ErrorCode::InvalidField, "/items/0/id".to_owned()));
+    let checks = item(r#","checks":{"a/b":{"type":"math","answer":["\ud800"]}}"#);
+    assert_eq!(at(&[checks]).1, "/items/0/checks/a~1b/answer/0");
+    let (_, pointer, _) = problem(&format!(r#"{{"run":"\ud800","items":[{}]}}"#, item("")));
+    assert_eq!(pointer.as_deref(), Some("/run"));
+}
+
+#[test]
+fn facts_are_kept_as_they_were_written() {
+    let decoded = decode(batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(), &LIMITS);
+    let meta = decoded.unwrap().items.remove(0).request.meta;
+    assert_eq!(meta.rest["cost"].get(), "0.10");
+    assert_eq!(serde_json::to_string(&meta).unwrap(), r#"{"cost":0.10,"tree":{"b":[1],"a":2}}"#);
+}
+
+#[test]
+fn facts_that_no_reader_takes_are_refused_by_their_field() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    for fact in ["1e999", "[[-1e999]]", &deep] {
+        let (code, pointer, _) = problem(&batch(&[item(&format!(r#","meta":{{"x":{fact}}}"#))]));
+        assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidField, Some("/items/0/meta/x")));
+    }
+    let (_, pointer, message) = problem(&batch(&[item(r#","meta":{"tokens":1,"tokens":2}"#)]));
+    assert_eq!((pointer.as_deref(), message.as_str()), (Some("/items/0/meta"), "duplicate field `tokens`"));
+}
+
+#[test]
+fn refusals_quote_no_megabytes() {
+    let long = "x".repeat(3_000_000);
+    for body in [
+        format!(r#"{{"step":"{long}","items":[]}}"#),
+        batch(&[item(&format!(r#","checks":{{"{long}":{{}}}}"#))]),
+        batch(&[item(&format!(r#","meta":{{"tokens":"{long}"}}"#))]),
+    ] {
+        let (_, pointer, message) = problem(&body);
+        assert!(message.len() + pointer.unwrap().len() < 5_000, "{}", message.len());
+    }
+    let decoded = decode(batch(&[item(&format!(r#","{long}":0"#))]).as_bytes(), &LIMITS).unwrap();
+    assert!(decoded.warnings[0].pointer.len() < 2_000);
 }

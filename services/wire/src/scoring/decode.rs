@@ -11,6 +11,7 @@ use super::{InputRequest, truncate_named};
 use crate::reading::{
     Unknown, body_problem, read_envelope, read_field, refuse_count, refuse_duplicate_ids, refuse_long_name,
 };
+use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{DecodeLimits, Problem, Warning};
 
 /// A request for scores, read.
@@ -24,7 +25,7 @@ pub struct DecodedScore {
     pub expected_version: Option<String>,
     /// Longest wait for a turn.
     pub patience: Option<Duration>,
-    /// Unknown fields.
+    /// Unknown fields, and texts in which lone surrogates were replaced.
     pub warnings: Vec<Warning>,
 }
 
@@ -54,6 +55,28 @@ struct Envelope<'a> {
 /// # Errors
 /// The first [`Problem`] found, with a pointer into the body where it is one field's.
 pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
+    let (mut decoded, replaced) = read_replacing(body, "", in_request, |body| read_request(body, limits))?;
+    decoded.warnings.extend(replaced);
+    Ok(decoded)
+}
+
+/// What is done with lone surrogates of a request: what the model judges is read, what decides something is refused.
+fn in_request(place: &[Step]) -> Treatment {
+    match place {
+        [items, Step::Index(_), input @ ..] if items.is("items") => in_input(input),
+        [first, ..] if first.is("truncate") || first.is("expected_version") => {
+            Treatment::Refuse(ErrorCode::InvalidField)
+        }
+        _ => Treatment::Replace,
+    }
+}
+
+fn in_input(place: &[Step]) -> Treatment {
+    let decides = place.first().is_some_and(|field| field.is("id") || field.is("reference"));
+    if decides { Treatment::Refuse(ErrorCode::InvalidField) } else { Treatment::Replace }
+}
+
+fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
     let mut unknown = Unknown::default();
     let Envelope { truncate, expected_version, timeout_ms, items } = read_envelope(body, &mut unknown)?;
     refuse_count(items.len(), limits)?;
@@ -85,8 +108,14 @@ pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, 
 /// # Errors
 /// As [`decode_score`].
 pub fn decode_input(text: &str, pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
-    let raw: &RawValue =
-        serde_json::from_str(text).map_err(|error| body_problem::<&RawValue>(text.as_bytes(), &error))?;
+    let ((input, mut warnings), replaced) =
+        read_replacing(text.as_bytes(), pointer, in_input, |text| read_line(text, pointer))?;
+    warnings.extend(replaced);
+    Ok((input, warnings))
+}
+
+fn read_line(text: &[u8], pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
+    let raw: &RawValue = serde_json::from_slice(text).map_err(|error| body_problem::<&RawValue>(text, &error))?;
     let mut unknown = Unknown::default();
     let input = read_input(raw, pointer, &mut unknown)?;
     Ok((input, unknown.into_warnings()))
@@ -146,6 +175,21 @@ mod tests {
         assert_eq!(refused("[]").0, ErrorCode::EmptyBatch);
         assert_eq!(refused(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0, ErrorCode::DuplicateId);
         assert_eq!(refused(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0, ErrorCode::TooManyItems);
+    }
+
+    #[test]
+    fn a_lone_surrogate_costs_no_other_input() {
+        let body = r#"{"items":[{"text":"4"},{"text":"\ud83d 5"}]}"#;
+        let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
+        assert_eq!(read.inputs[1].input, ModelInput::Text("\u{fffd} 5".into()));
+        assert_eq!(
+            (read.warnings[0].pointer.as_str(), read.warnings[0].code.as_str()),
+            ("/items/1/text", "lone_surrogate")
+        );
+        assert_eq!(refused(r#"[{"completion":"4","reference":"\ud83d"}]"#).1, "/items/0/reference");
+        let (input, warnings) = decode_input(r#"{"text":"\udc00"}"#, "/line").unwrap();
+        assert_eq!(input.input, ModelInput::Text("\u{fffd}".into()));
+        assert_eq!(warnings[0].pointer, "/line/text");
     }
 
     #[test]

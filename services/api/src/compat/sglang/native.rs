@@ -79,7 +79,7 @@ impl IntoResponse for Refused {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let ClassifyRequest { text, input_ids } = read(&api, &headers, body).await?;
+    let (ClassifyRequest { text, input_ids }, _held) = read(&api, &headers, body).await?;
     let inputs = match (text, input_ids) {
         (Some(text @ (Inputs::Text(_) | Inputs::Texts(_))), None) => text,
         (None, Some(ids @ (Inputs::Ids(_) | Inputs::IdLists(_)))) => ids,

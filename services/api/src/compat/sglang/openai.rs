@@ -83,7 +83,7 @@ struct Classified {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let InputsRequest { input } = read(&api, &headers, body).await?;
+    let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
     let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, Activation::Default);
@@ -120,7 +120,7 @@ struct Embedded {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let InputsRequest { input } = read(&api, &headers, body).await?;
+    let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
     let answer = ask(&api, None, input.into_inputs(true), Truncate::Refuse).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| Embedded {
         embedding: values(&answer.model, score, Activation::Off),
@@ -165,12 +165,19 @@ struct ScoreReply {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: ScoreRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
     if !request.apply_softmax {
         let message = "`apply_softmax` is true: probabilities are those of the labels among themselves";
         return Err(Trouble::Input(message.to_owned()).into());
     }
-    let inputs = request.items.into_list().into_iter().map(|item| {
+    let items = request.items.into_list();
+    // Every input is the query and an item: what a small body would become is bounded before it is made.
+    let (most, texts) = (api.limits().body_bytes, items.iter().map(|item| item.len() + request.query.len()));
+    if texts.fold(0, usize::saturating_add) > most {
+        let message = format!("the query before every item comes to more than {most} bytes; send fewer items at once");
+        return Err(Trouble::Input(message).into());
+    }
+    let inputs = items.into_iter().map(|item| {
         let text = if request.item_first { item + &request.query } else { request.query.clone() + &item };
         ModelInput::Text(text.into())
     });

@@ -40,7 +40,7 @@ fn yes() -> bool {
         (status = 503, description = "No model is ready", body = Value),
     ))]
 pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: EmbedRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<EmbedRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let inputs = request.inputs.into_list().into_iter().map(|text| ModelInput::Text(text.into())).collect();
     let answer = ask(&api, None, inputs, truncate).await?;

@@ -60,7 +60,7 @@ enum Predictions {
         (status = 503, description = "No model is ready", body = Value),
     ))]
 pub(crate) async fn predict(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: PredictRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<PredictRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {
         PredictInputs::One(text) => (vec![ModelInput::Text(text.into())], false),

@@ -48,7 +48,7 @@ struct Rank {
         (status = 503, description = "No model is ready", body = Value),
     ))]
 pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: RerankRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<RerankRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let query: std::sync::Arc<str> = request.query.into();
     let pairs = request.texts.iter().map(|text| ModelInput::Pair(query.clone(), text.as_str().into()));

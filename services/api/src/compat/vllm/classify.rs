@@ -80,7 +80,7 @@ struct Classified {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let ClassifyRequest { basics, judged } = read(&api, &headers, body).await?;
+    let (ClassifyRequest { basics, judged }, _held) = read(&api, &headers, body).await?;
     let Wishes { model, activation, truncate } = basics.check(&api)?;
     let answer = ask(&api, model, judged.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {

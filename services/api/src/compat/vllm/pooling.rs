@@ -56,7 +56,7 @@ enum Numbers {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn pooling(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: PoolingRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<PoolingRequest>(&api, &headers, body).await?;
     if request.encoding_format.as_deref().is_some_and(|format| format != "float") {
         return Err(Trouble::Input("`encoding_format` is `float`".to_owned()).into());
     }

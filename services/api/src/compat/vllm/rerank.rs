@@ -65,7 +65,7 @@ struct Document {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let RerankRequest { basics, query, documents, top_n } = read(&api, &headers, body).await?;
+    let (RerankRequest { basics, query, documents, top_n }, _held) = read(&api, &headers, body).await?;
     let query: Arc<str> = query.into();
     let documents: Vec<Arc<str>> = documents.into_list().into_iter().map(Arc::from).collect();
     let pairs = documents.iter().map(|document| (query.clone(), document.clone())).collect();

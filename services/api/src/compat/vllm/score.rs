@@ -48,7 +48,7 @@ struct Scored {
         (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let request: ScoreRequest = read(&api, &headers, body).await?;
+    let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
     let wishes = request.basics.check(&api)?;
     let pairs = paired(request.text_1.into_list(), request.text_2.into_list())?;
     let (answer, numbers) = compare(&api, wishes, pairs).await?;

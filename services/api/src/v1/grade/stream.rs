@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault};
-use assay_engine::{Answer, Batch, BodyPermit, Engine, EngineError, Keyed, Mode, Reply};
+use assay_engine::{Answer, Batch, Engine, EngineError, Keyed, Mode, Reply};
 use assay_wire::Warning;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -27,7 +27,6 @@ pub(super) async fn start(
     batch: Batch,
     keyed: Option<Keyed>,
     warnings: Arc<[Warning]>,
-    permit: BodyPermit,
 ) -> ApiResult<Response> {
     let (sender, mut waves) = mpsc::channel(WAVES_AHEAD);
     let engine = engine.clone();
@@ -42,11 +41,6 @@ pub(super) async fn start(
     match waves.recv().await {
         Some(first) => {
             let lines = lines(first, waves, grading, warnings).map(Ok::<_, std::convert::Infallible>);
-            // The body's bytes stay counted until the stream ends.
-            let lines = lines.map(move |line| {
-                let _ = &permit;
-                line
-            });
             Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(lines)).into_response())
         }
         None => match grading.await {

@@ -10,9 +10,10 @@ use axum::extract::{Path, State};
 use http::HeaderMap;
 
 use super::path_id;
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
-use crate::{Api, body};
 
 /// Longest note, in bytes.
 const LONGEST_NOTE: usize = 4_096;
@@ -36,7 +37,8 @@ pub(crate) async fn adjudicate(
     body: Body,
 ) -> ApiResult<Json<AdjudicationBody>> {
     let id = path_id(path)?;
-    let AdjudicateRequest { pass, note } = body::json(&api, &headers, body).await?;
+    let (request, _held) = body::json(&api, &headers, body, BodyKind::Settings).await?;
+    let AdjudicateRequest { pass, note } = request;
     if note.as_ref().is_some_and(|note| note.len() > LONGEST_NOTE) {
         let message = format!("`note` is longer than {LONGEST_NOTE} bytes; shorten it");
         return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());

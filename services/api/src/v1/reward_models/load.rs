@@ -12,8 +12,9 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::path_name;
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
-use crate::{Api, body};
 
 /// Loads a model under a name, or replaces the one there, and answers when it is ready. Requests go on meanwhile, each with one
 /// version; when loading fails, the present model stays.
@@ -33,7 +34,7 @@ pub(crate) async fn load(
     body: Body,
 ) -> ApiResult<Json<ModelBody>> {
     let name = path_name(path)?;
-    let request: LoadRequest = body::json(&api, &headers, body).await?;
+    let (request, _held) = body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
     refuse_templates(&request)?;
     match api.models().load(name.clone(), request.into()).await {
         Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),

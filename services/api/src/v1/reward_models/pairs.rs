@@ -14,10 +14,11 @@ use utoipa::IntoParams;
 
 use super::list::unknown;
 use super::path_name;
+use crate::Api;
+use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::v1::grade::LOCAL_CALLER;
 use crate::v1::page;
-use crate::{Api, body};
 
 /// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to the same prompt. The answer comes
 /// when they survive a crash. The same pair is kept once, however often it is sent.
@@ -42,7 +43,7 @@ pub(crate) async fn collect(
     if api.models().list().iter().all(|status| status.name != name) {
         return Err(unknown(&name).into());
     }
-    let PairsRequest { pairs } = body::json(&api, &headers, body).await?;
+    let (PairsRequest { pairs }, _held) = body::json(&api, &headers, body, BodyKind::Batch).await?;
     let most = api.limits().batch_items;
     if pairs.is_empty() {
         return Err(

@@ -11,7 +11,7 @@ use http::HeaderMap;
 
 use super::path_name;
 use crate::Api;
-use crate::body::{self, ReadBody};
+use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
 
@@ -43,10 +43,9 @@ pub(crate) async fn score(
     body: Body,
 ) -> ApiResult<Json<ScoreReply>> {
     let name = path_name(path)?;
-    let ReadBody { bytes, permit: _permit } =
-        body::read(&headers, body, api.engine().admission(), api.limits()).await?;
     let limits = DecodeLimits { items: api.limits().batch_items };
-    let decoded = body::decoded(bytes, move |bytes| decode_score(bytes, &limits)).await?;
+    let decode = move |bytes: &[u8]| decode_score(bytes, &limits);
+    let (decoded, _held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
     let DecodedScore { inputs, truncate, expected_version, patience, warnings } = decoded;
     let _admitted = api.engine().admission().admit(inputs.len())?;
     let (ids, inputs) = inputs.into_iter().map(|decoded| (decoded.id, decoded.input)).unzip();

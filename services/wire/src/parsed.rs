@@ -1,0 +1,185 @@
+//! Bounds the memory of a JSON text once parsed, from its bytes as they arrive: before anything is parsed.
+//!
+//! The text is not validated. A parser stops at the first error, and up to there this reads the text as the parser does, so the
+//! count is never below what the parser made.
+
+use memchr::memchr2;
+
+/// Deepest nesting whose objects are told apart. serde_json reads no deeper into values.
+const MAX_FRAMES: usize = 128;
+
+// Costs in bytes, of `serde_json::Value` without `preserve_order` and `arbitrary_precision`: a value has 32 bytes, and an object is a
+// `BTreeMap<String, Value>` with nodes of 11 keys, of which splitting leaves at least 5 in each. A heap block is rounded up to 16 bytes
+// and has 8 of its own. Shapes of requests are smaller than such trees. The content of texts is counted by `Parsed::memory`.
+
+/// An object: the first node of its tree, paid for by empty ones too.
+const OBJECT: usize = 640;
+
+/// The key of an object with which its first node splits into two and a root.
+const SPLIT: usize = 1_392;
+
+/// Every further key: its share of a node, and of the nodes above.
+const KEY: usize = 136;
+
+/// Keys of the first node.
+const NODE_KEYS: u32 = 11;
+
+/// An array: the four places of its first block.
+const ARRAY: usize = 144;
+
+/// Every element after the first: up to two places once an array has grown, and a third while it grows.
+const ELEMENT: usize = 96;
+
+/// A text or key: what its heap block has beside the content.
+const STRING: usize = 32;
+
+/// What a text was counted to hold, in part or whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Objects.
+    pub objects: usize,
+    /// Arrays.
+    pub arrays: usize,
+    /// Commas: elements and members after the first of each array and object.
+    pub commas: usize,
+    /// Texts, keys among them.
+    pub strings: usize,
+    /// Deepest nesting of arrays and objects.
+    pub depth: usize,
+    structure: usize,
+}
+
+impl Parsed {
+    /// Most bytes of memory that the text takes once parsed.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        // Escapes are never shorter than what they stand for, so no content is longer than its text.
+        self.bytes.saturating_add(self.structure)
+    }
+}
+
+/// Counts a JSON text, chunk by chunk.
+#[derive(Debug)]
+pub struct Scanner {
+    parsed: Parsed,
+    state: State,
+    depth: usize,
+    /// Of each open array `None`, of each open object the commas so far.
+    frames: [Option<u32>; MAX_FRAMES],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Outside,
+    InString,
+    Escaped,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self { parsed: Parsed::default(), state: State::Outside, depth: 0, frames: [None; MAX_FRAMES] }
+    }
+}
+
+impl Scanner {
+    /// What was counted so far.
+    #[must_use]
+    pub fn parsed(&self) -> &Parsed {
+        &self.parsed
+    }
+
+    /// Counts the next bytes of the text.
+    pub fn scan(&mut self, chunk: &[u8]) {
+        self.parsed.bytes += chunk.len();
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            rest = match self.state {
+                State::Outside => self.outside(rest),
+                State::InString => self.in_string(rest),
+                State::Escaped => {
+                    self.state = State::InString;
+                    &rest[1..]
+                }
+            };
+        }
+    }
+
+    /// Reads up to the start of the next text, and gives what follows.
+    fn outside<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
+        for (at, byte) in chunk.iter().enumerate() {
+            match byte {
+                b'"' => {
+                    self.parsed.strings += 1;
+                    self.charge(STRING);
+                    self.state = State::InString;
+                    return &chunk[at + 1..];
+                }
+                b',' => self.comma(),
+                b'{' => {
+                    self.parsed.objects += 1;
+                    self.open(Some(0), OBJECT);
+                }
+                b'[' => {
+                    self.parsed.arrays += 1;
+                    self.open(None, ARRAY);
+                }
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        &[]
+    }
+
+    /// Reads up to the end of the text, and gives what follows.
+    fn in_string<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
+        let Some(at) = memchr2(b'"', b'\\', chunk) else { return &[] };
+        self.state = if chunk[at] == b'"' { State::Outside } else { State::Escaped };
+        &chunk[at + 1..]
+    }
+
+    fn open(&mut self, frame: Option<u32>, cost: usize) {
+        if let Some(place) = self.frames.get_mut(self.depth) {
+            *place = frame;
+        }
+        self.depth += 1;
+        self.parsed.depth = self.parsed.depth.max(self.depth);
+        self.charge(cost);
+    }
+
+    fn comma(&mut self) {
+        self.parsed.commas += 1;
+        let frame = self.depth.checked_sub(1).and_then(|depth| self.frames.get_mut(depth));
+        let cost = match frame {
+            Some(Some(commas)) => {
+                *commas = commas.saturating_add(1);
+                // After so many commas comes the key that the first node has no place for.
+                match (*commas).cmp(&NODE_KEYS) {
+                    std::cmp::Ordering::Less => 0,
+                    std::cmp::Ordering::Equal => SPLIT,
+                    std::cmp::Ordering::Greater => KEY,
+                }
+            }
+            Some(None) => ELEMENT,
+            // Too deep to be told apart.
+            None => KEY,
+        };
+        self.charge(cost);
+    }
+
+    fn charge(&mut self, cost: usize) {
+        self.parsed.structure = self.parsed.structure.saturating_add(cost);
+    }
+}
+
+/// Counts a whole JSON text.
+#[must_use]
+pub fn parsed(text: &[u8]) -> Parsed {
+    let mut scanner = Scanner::default();
+    scanner.scan(text);
+    *scanner.parsed()
+}
+
+#[cfg(test)]
+mod tests;
