@@ -4,6 +4,7 @@
 
 mod bodies;
 mod checks;
+mod contract;
 mod filled;
 mod fixtures;
 mod grading;

@@ -12,8 +12,8 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::batch::problem;
 
-/// A request refused.
-#[derive(Debug)]
+/// A request refused. Its response carries it as an extension, so that a layer can word it otherwise.
+#[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     problem: Problem,
     retry_after_s: Option<u64>,
@@ -45,7 +45,7 @@ impl From<Problem> for ApiError {
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let retry_after_s = match &error {
-            EngineError::Overloaded { retry_after } => Some(retry_after.as_secs()),
+            EngineError::Overloaded { retry_after } => Some(retry_after.as_secs().max(1)),
             EngineError::ShuttingDown => Some(1),
             _ => None,
         };
@@ -110,10 +110,11 @@ impl From<StoreError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, Json(ProblemBody { error: self.problem })).into_response();
+        let mut response = (status, Json(ProblemBody { error: self.problem.clone() })).into_response();
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -9,9 +9,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
+use super::reward::Trouble;
 use crate::error::ApiResult;
 use crate::{Api, body};
 
@@ -24,10 +26,13 @@ const LANGUAGES: &[&str] = &[
 ];
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SandboxFusionRequest)]
 struct RunCode {
     code: String,
+    /// A language that the peer knows; this node runs those whose image is installed.
     language: String,
+    /// Seconds.
     #[serde(default = "ten")]
     run_timeout: f64,
     #[serde(default, rename = "memory_limit_MB")]
@@ -42,13 +47,11 @@ fn ten() -> f64 {
 
 /// Runs one program, in SandboxFusion's format.
 #[utoipa::path(post, path = "/compat/sandboxfusion/run_code", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = RunCode, content_type = "application/json", example = json!({
         "code": "print(int(input()) * 2)", "language": "python", "stdin": "21", "run_timeout": 10,
     })),
     responses(
-        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Value),
-        (status = 422, description = "A field is missing or wrong", body = Value),
-        (status = 504, description = "Every cell is busy; send it again", body = Value),
+        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Ran),
     ))]
 pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let read = body::read(&headers, body, api.engine().admission(), api.limits()).await?;
@@ -75,49 +78,112 @@ pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: B
         turn: Duration::from_secs(8),
     };
     Ok(match api.programs().execute(execution).await {
-        Ok(executed) => Json(answer(&executed)).into_response(),
+        Ok(executed) => Json(Ran::of(&executed)).into_response(),
         Err(NotExecuted::Busy) => busy(),
         Err(NotExecuted::Failed(fault)) if fault.retryable => busy(),
-        Err(NotExecuted::Failed(fault)) => Json(sandbox_error(&fault.message)).into_response(),
+        Err(NotExecuted::Failed(fault)) => Json(Ran::sandbox_error(&fault.message)).into_response(),
     })
 }
 
-fn answer(executed: &Executed) -> Value {
-    let (status, code, failed) = match executed.end {
-        ExecutionEnd::Exited(code) => ("Finished", json!(code), code != 0),
-        ExecutionEnd::TimeLimit => ("TimeLimitExceeded", Value::Null, true),
-    };
-    json!({
-        "status": if failed { "Failed" } else { "Success" },
-        "message": "",
-        "compile_result": null,
-        "run_result": {
-            "status": status,
-            "execution_time": executed.seconds,
-            "return_code": code,
-            "stdout": String::from_utf8_lossy(&executed.stdout),
-            "stderr": String::from_utf8_lossy(&executed.stderr),
-        },
-        "executor_pod_name": null,
-        "files": {},
-    })
+/// What became of a program.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SandboxFusionReply)]
+struct Ran {
+    /// `Success`, `Failed` or `SandboxError`.
+    status: &'static str,
+    message: String,
+    #[schema(value_type = Option<()>)]
+    compile_result: Option<()>,
+    run_result: RunResult,
+    executor_pod_name: Option<String>,
+    /// Always empty.
+    #[schema(value_type = Object)]
+    files: Map<String, Value>,
 }
 
-/// The peer's word for a failure of its own: clients give such a program no score by it.
-fn sandbox_error(message: &str) -> Value {
-    let run = json!({"status": "Error", "execution_time": null, "return_code": null, "stdout": "", "stderr": message});
-    json!({
-        "status": "SandboxError", "message": message, "compile_result": null, "run_result": run,
-        "executor_pod_name": null, "files": {},
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = SandboxFusionRunResult)]
+struct RunResult {
+    /// `Finished`, `TimeLimitExceeded` or `Error`.
+    status: &'static str,
+    /// Seconds.
+    execution_time: Option<f64>,
+    return_code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    fn of(executed: &Executed) -> Self {
+        let (status, return_code, failed) = match executed.end {
+            ExecutionEnd::Exited(code) => ("Finished", Some(code), code != 0),
+            ExecutionEnd::TimeLimit => ("TimeLimitExceeded", None, true),
+        };
+        let run = RunResult {
+            status,
+            execution_time: Some(executed.seconds),
+            return_code,
+            stdout: String::from_utf8_lossy(&executed.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&executed.stderr).into_owned(),
+        };
+        Self::new(if failed { "Failed" } else { "Success" }, "", run)
+    }
+
+    /// The peer's word for a failure of its own: clients give such a program no score by it.
+    fn sandbox_error(message: &str) -> Self {
+        let (stdout, stderr) = (String::new(), message.to_owned());
+        let run = RunResult { status: "Error", execution_time: None, return_code: None, stdout, stderr };
+        Self::new("SandboxError", message, run)
+    }
+
+    fn new(status: &'static str, message: &str, run_result: RunResult) -> Self {
+        let (message, files) = (message.to_owned(), Map::new());
+        Self { status, message, compile_result: None, run_result, executor_pod_name: None, files }
+    }
+}
+
+/// Body of the peer's refusals: a sentence, or what is wrong with each field.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    #[schema(inline)]
+    detail: Detail,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum Detail {
+    Sentence(String),
+    Fields(#[schema(inline)] [WrongField; 1]),
+}
+
+#[derive(Serialize, ToSchema)]
+struct WrongField {
+    loc: [&'static str; 1],
+    msg: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// The refusal as the peer words it. Its clients retry nothing but a 504.
+pub(super) fn refuse(trouble: Trouble) -> Response {
+    match trouble {
+        Trouble::Input(message) | Trouble::Empty(message) => unprocessable(&message),
+        Trouble::Busy(..) | Trouble::Unready(_) => busy(),
+        Trouble::NoModel(message) => sentence(StatusCode::NOT_FOUND, message),
+        Trouble::Failed(message) => sentence(StatusCode::INTERNAL_SERVER_ERROR, message),
+        Trouble::Rejected(status, message) => sentence(status, message),
+    }
+}
+
+fn sentence(status: StatusCode, message: impl Into<String>) -> Response {
+    (status, Json(ErrorBody { detail: Detail::Sentence(message.into()) })).into_response()
 }
 
 fn unprocessable(message: &str) -> Response {
-    let detail = json!({"detail": [{"loc": ["body"], "msg": message, "type": "value_error"}]});
-    (StatusCode::UNPROCESSABLE_ENTITY, Json(detail)).into_response()
+    let wrong = WrongField { loc: ["body"], msg: message.to_owned(), kind: "value_error" };
+    (StatusCode::UNPROCESSABLE_ENTITY, Json(ErrorBody { detail: Detail::Fields([wrong]) })).into_response()
 }
 
 fn busy() -> Response {
-    let detail = json!({"detail": "every cell is busy; send the program again"});
-    (StatusCode::GATEWAY_TIMEOUT, Json(detail)).into_response()
+    sentence(StatusCode::GATEWAY_TIMEOUT, "every cell is busy; send the program again")
 }

@@ -19,5 +19,6 @@ fn told(trouble: Trouble) -> (StatusCode, String, Option<u64>) {
         Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, message, None),
         Trouble::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
         Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
+        Trouble::Rejected(status, message) => (status, message, None),
     }
 }
