@@ -20,7 +20,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 import service
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance," \
-         "response_schema_conformance,unsupported_method,allow_header_conformance,says_when_to_retry"
+         "response_schema_conformance,unsupported_method,allow_header_conformance,says_when_to_retry," \
+         "stream_lines_conform,negative_data_rejection"
 LONGEST_OUTPUT = 60_000
 
 
@@ -40,6 +41,7 @@ def run(url, names, folder, seconds, seed):
         sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--checks", CHECKS, "--phases",
         "examples,coverage,fuzzing", "--max-time", str(seconds), "--seed", str(seed), "--workers", "1", "--mode", "all",
         "--request-timeout", "60", "--suppress-health-check", "all", "--generation-database", "none", "--warnings", "off", "--no-color",
+        "--output-sanitize", "false",
     ]
     environment = {
         **os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(hooks), "ASSAY_NAMES": json.dumps(names), "PYTHONHASHSEED": "0",

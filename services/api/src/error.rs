@@ -38,18 +38,32 @@ impl ApiError {
 
 impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
-        Self { problem, retry_after_s: None }
+        let retry_after_s = retry_after_s(problem.code);
+        Self { problem, retry_after_s }
     }
+}
+
+/// Seconds after which a request that was refused for this reason may be answered, where no better time is known.
+fn retry_after_s(code: ErrorCode) -> Option<u64> {
+    let passes = matches!(
+        code,
+        ErrorCode::Overloaded
+            | ErrorCode::ShuttingDown
+            | ErrorCode::DeadlineExceeded
+            | ErrorCode::ModelUnavailable
+            | ErrorCode::StoreUnavailable
+    );
+    passes.then_some(1)
 }
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let retry_after_s = match &error {
             EngineError::Overloaded { retry_after } => Some(retry_after.as_secs().max(1)),
-            EngineError::ShuttingDown => Some(1),
             _ => None,
         };
-        Self { problem: problem(error), retry_after_s }
+        let error = Self::from(problem(error));
+        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
     }
 }
 
@@ -76,10 +90,10 @@ impl From<ModelError> for ApiError {
     fn from(error: ModelError) -> Self {
         let retry_after_s = match &error {
             ModelError::Overloaded { retry_after, .. } => Some(retry_after.as_secs().max(1)),
-            ModelError::Unavailable(_) | ModelError::ShuttingDown => Some(1),
             _ => None,
         };
-        Self { problem: Problem::new(error.code(), error.to_string()), retry_after_s }
+        let error = Self::new(error.code(), error.to_string());
+        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
     }
 }
 

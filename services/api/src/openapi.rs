@@ -2,6 +2,7 @@
 
 mod fields;
 mod refusals;
+mod replies;
 mod tasks;
 
 use assay_core::GraderTable;
@@ -49,7 +50,10 @@ pub fn document(graders: &GraderTable) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     tasks::embed(&mut document, graders);
     fields::describe(&mut document);
+    fields::name_unsigned(&mut document["paths"]);
+    fields::name_unsigned(&mut document["components"]);
     refusals::declare(&mut document);
+    replies::require_fields(&mut document);
     name_operations(&mut document);
     document
 }

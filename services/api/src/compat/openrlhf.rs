@@ -19,6 +19,7 @@ use crate::Api;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OpenRlhfRequest)]
 struct RewardRequest {
+    /// Whole texts, prompt and response.
     query: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
     let (status, detail, after) = match trouble {
         Trouble::Input(detail) | Trouble::Empty(detail) => (StatusCode::UNPROCESSABLE_ENTITY, detail, None),
         Trouble::NoModel(detail) => (StatusCode::NOT_FOUND, detail, None),
-        Trouble::Unready(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, None),
+        Trouble::Unready(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
         Trouble::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
         Trouble::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
         Trouble::Rejected(status, detail) => (status, detail, None),

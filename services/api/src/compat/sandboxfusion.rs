@@ -12,8 +12,9 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use super::reward::Trouble;
+use super::reward::{Trouble, retry_after};
 use crate::error::ApiResult;
 use crate::{Api, body};
 
@@ -31,6 +32,7 @@ const LANGUAGES: &[&str] = &[
 struct RunCode {
     code: String,
     /// A language that the peer knows; this node runs those whose image is installed.
+    #[schema(schema_with = languages)]
     language: String,
     /// Seconds.
     #[serde(default = "ten")]
@@ -39,6 +41,10 @@ struct RunCode {
     memory_limit_mb: Option<i64>,
     #[serde(default)]
     stdin: Option<String>,
+}
+
+fn languages() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(LANGUAGES.iter().copied())).build()
 }
 
 fn ten() -> f64 {
@@ -185,5 +191,5 @@ fn unprocessable(message: &str) -> Response {
 }
 
 fn busy() -> Response {
-    sentence(StatusCode::GATEWAY_TIMEOUT, "every cell is busy; send the program again")
+    retry_after(sentence(StatusCode::GATEWAY_TIMEOUT, "every cell is busy; send the program again"), Some(1))
 }

@@ -63,7 +63,7 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
         Trouble::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),
         Trouble::Empty(error) => (StatusCode::BAD_REQUEST, "Empty", error, None),
         Trouble::NoModel(error) | Trouble::Unready(error) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, None)
+            (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, Some(1))
         }
         Trouble::Busy(error, after) => (StatusCode::TOO_MANY_REQUESTS, "Overloaded", error, Some(after)),
         Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),

@@ -36,7 +36,7 @@ pub(super) struct Basics {
     activation: Option<bool>,
     /// Removed there, and refused there.
     #[serde(default)]
-    #[schema(value_type = Option<()>)]
+    #[schema(ignore)]
     normalize: Option<Value>,
     /// -1 cuts to what the model reads.
     #[serde(default)]
@@ -143,7 +143,7 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
             (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
         }
         Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
-        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, None),
+        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(1)),
         Trouble::Busy(message, after) => {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
         }

@@ -39,12 +39,7 @@ pub(super) fn describe(document: &mut Value) {
         replace(schemas, schema, field, json!({ "oneOf": shapes }));
     }
     for (schema, field) in POLICIES {
-        let example = schemas[schema]["properties"][field]["example"].take();
-        let mut policy = json!({ "type": ["string", "object", "null"] });
-        if !example.is_null() {
-            policy["example"] = example;
-        }
-        replace(schemas, schema, field, policy);
+        replace(schemas, schema, field, json!({ "type": ["string", "object", "null"], "example": "default" }));
     }
     let statistics: Vec<_> = Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
     schemas["GradeRequest"]["properties"]["statistics"]["items"] = json!({ "type": "string", "enum": statistics });
@@ -58,6 +53,24 @@ pub(super) fn describe(document: &mut Value) {
             "content": { "description": "A string, an array of parts, or null beside tool calls." },
         },
     });
+}
+
+/// Names the formats of integers that are never negative: derived schemas call them `int32` and `int64`, whose largest value is half as large.
+pub(super) fn name_unsigned(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            let unsigned = keywords.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0);
+            match keywords.get_mut("format") {
+                Some(Value::String(format)) if unsigned && (format == "int32" || format == "int64") => {
+                    format.insert(0, 'u');
+                }
+                _ => {}
+            }
+            keywords.values_mut().for_each(name_unsigned);
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(name_unsigned),
+        _ => {}
+    }
 }
 
 /// Gives a field another schema and keeps its description.
@@ -97,7 +110,10 @@ fn settings() -> Value {
             "rates": { "type": ["object", "null"] },
             "discount": share(),
             "slow_discount": share(),
-            "prior": { "type": "object", "properties": { "alpha": strength(), "beta": strength() } },
+            "prior": {
+                "type": "object", "required": ["alpha", "beta"],
+                "properties": { "alpha": strength(), "beta": strength() },
+            },
             "thompson": { "type": "boolean" },
             "step_size": { "type": "number", "exclusiveMinimum": 0, "maximum": 1 },
             "window": count(u64::from(u32::MAX)),

@@ -45,6 +45,8 @@ enum ModelType {
 #[derive(Serialize, ToSchema)]
 #[schema(as = TeiClasses)]
 struct Classes {
+    // Keys of JSON objects are strings.
+    #[schema(value_type = BTreeMap<String, String>)]
     id2label: BTreeMap<usize, String>,
     label2id: BTreeMap<String, usize>,
 }

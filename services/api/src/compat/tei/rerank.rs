@@ -18,6 +18,7 @@ use crate::compat::reward::{ask, read};
 #[schema(as = TeiRerankRequest)]
 struct RerankRequest {
     query: String,
+    #[schema(min_items = 1)]
     texts: Vec<String>,
     #[serde(default)]
     truncate: Option<bool>,

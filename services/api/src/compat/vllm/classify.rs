@@ -21,7 +21,7 @@ pub(super) struct Judged {
     input: Option<Inputs>,
     /// A conversation whose last message is judged.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<Object>>, min_items = 1)]
     messages: Option<Completion>,
     #[serde(default)]
     add_special_tokens: Option<bool>,

@@ -27,7 +27,7 @@ struct PoolingRequest {
     encoding_format: Option<String>,
     /// Not supported.
     #[serde(default)]
-    #[schema(value_type = Option<()>)]
+    #[schema(ignore)]
     dimensions: Option<Value>,
 }
 
