@@ -10,7 +10,7 @@ ARGS ?=
 TARGET ?= decide
 FOR ?= 600
 
-.PHONY: help serve build cuda images postgres browser test test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test openapi openapi-minute test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -41,7 +41,7 @@ postgres: ## install the database server that tests start, unless it is there
 browser: ## install the browser that tests drive, unless it is there
 	@sh tests/browser/install.sh
 
-test: fmt clippy docs scripts images postgres browser unit ## everything CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -57,6 +57,12 @@ scripts:
 
 unit:
 	$(CARGO) test --locked --workspace
+
+openapi: build ## send requests made from the OpenAPI document to a server of its own for FOR=600 seconds and compare the replies with it
+	python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds $(FOR) $(ARGS)
+
+openapi-minute: build
+	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
 
 test-peers: build trainer ## compare reward models and policies with `transformers` and torch, installed outside the clone unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)

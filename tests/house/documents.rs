@@ -40,3 +40,38 @@ fn every_metric_is_explained() {
         assert!(operations.contains(name), "docs/OPERATIONS.md does not explain `{name}`");
     }
 }
+
+#[test]
+fn every_reference_of_the_openapi_document_resolves() {
+    let document = assay_api::document(&crate::graders());
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    let dead: Vec<_> = references.iter().filter(|to| document.pointer(to.trim_start_matches('#')).is_none()).collect();
+    assert!(dead.is_empty(), "{dead:?}");
+    assert!(
+        references.iter().any(|to| to == "#/components/schemas/Task_tools/$defs/call"),
+        "no grader's own `$defs` is used"
+    );
+}
+
+fn collect_references(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            let target = fields.get("$ref").and_then(serde_json::Value::as_str);
+            found.extend(target.filter(|target| target.starts_with('#')).map(str::to_owned));
+            fields.values().for_each(|value| collect_references(value, found));
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| collect_references(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_operation_has_an_id_of_its_own() {
+    let document = assay_api::document(&crate::graders());
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|operations| operations.as_object().unwrap().values());
+    let ids: Vec<_> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}

@@ -5,6 +5,7 @@
 mod bodies;
 mod checks;
 mod connections;
+mod contract;
 mod filled;
 mod fixtures;
 mod grading;

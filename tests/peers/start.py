@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Start a comparison with another implementation under a Python that has it.
+"""Start a script under a Python that has what the `requirements.txt` beside the script pins.
 
 usage: start.py SCRIPT [--python PYTHON] [ARGUMENTS..]
 
-Without `--python`, an environment outside the clone is made, or brought to what `requirements.txt` pins, and used.
+Without `--python`, an environment outside the clone, named as the script's folder, is made, or brought to what is pinned, and used.
 """
 import os
 import pathlib
@@ -11,19 +11,17 @@ import subprocess
 import sys
 import venv
 
-PINNED = pathlib.Path(__file__).with_name("requirements.txt")
 
-
-def environment():
+def environment(pinned):
     """The interpreter of an environment that has what is pinned."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    folder = cache / "assay" / "peers"
+    folder = cache / "assay" / pinned.parent.name
     python, installed = folder / "bin" / "python", folder / "installed.txt"
-    if not installed.exists() or installed.read_text() != PINNED.read_text():
-        print(f"installing what {PINNED.name} pins into {folder}", file=sys.stderr)
+    if not installed.exists() or installed.read_text() != pinned.read_text():
+        print(f"installing what {pinned} pins into {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", PINNED], check=True)
-        installed.write_text(PINNED.read_text())
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--requirement", pinned], check=True)
+        installed.write_text(pinned.read_text())
     return str(python)
 
 
@@ -34,7 +32,7 @@ def main():
         at = rest.index("--python")
         python = rest[at + 1] if at + 1 < len(rest) else sys.exit("`--python` needs a path")
         rest = rest[:at] + rest[at + 2 :]
-    python = python or environment()
+    python = python or environment(pathlib.Path(script).resolve().with_name("requirements.txt"))
     os.execv(python, [python, script, *rest])
 
 

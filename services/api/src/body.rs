@@ -119,6 +119,10 @@ async fn off_runtime<T: Send + 'static>(
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // Derived readers take an array for the fields of an object in their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::at(ErrorCode::InvalidField, String::new(), "the body is an object, not an array"));
+    }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let pointer = json_pointer(error.path());

@@ -12,8 +12,8 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::batch::problem;
 
-/// A request refused.
-#[derive(Debug)]
+/// A request refused. Its response carries it as an extension, so that a layer can word it otherwise.
+#[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     problem: Problem,
     retry_after_s: Option<u64>,
@@ -38,18 +38,32 @@ impl ApiError {
 
 impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
-        Self { problem, retry_after_s: None }
+        let retry_after_s = retry_after_s(problem.code);
+        Self { problem, retry_after_s }
     }
+}
+
+/// Seconds after which a request that was refused for this reason may be answered, where no better time is known.
+fn retry_after_s(code: ErrorCode) -> Option<u64> {
+    let passes = matches!(
+        code,
+        ErrorCode::Overloaded
+            | ErrorCode::ShuttingDown
+            | ErrorCode::DeadlineExceeded
+            | ErrorCode::ModelUnavailable
+            | ErrorCode::StoreUnavailable
+    );
+    passes.then_some(1)
 }
 
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let retry_after_s = match &error {
-            EngineError::Overloaded { retry_after } => Some(retry_after.as_secs()),
-            EngineError::ShuttingDown => Some(1),
+            EngineError::Overloaded { retry_after } => Some(retry_after.as_secs().max(1)),
             _ => None,
         };
-        Self { problem: problem(error), retry_after_s }
+        let error = Self::from(problem(error));
+        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
     }
 }
 
@@ -76,10 +90,10 @@ impl From<ModelError> for ApiError {
     fn from(error: ModelError) -> Self {
         let retry_after_s = match &error {
             ModelError::Overloaded { retry_after, .. } => Some(retry_after.as_secs().max(1)),
-            ModelError::Unavailable(_) | ModelError::ShuttingDown => Some(1),
             _ => None,
         };
-        Self { problem: Problem::new(error.code(), error.to_string()), retry_after_s }
+        let error = Self::new(error.code(), error.to_string());
+        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
     }
 }
 
@@ -110,10 +124,11 @@ impl From<StoreError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, Json(ProblemBody { error: self.problem })).into_response();
+        let mut response = (status, Json(ProblemBody { error: self.problem.clone() })).into_response();
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -1,30 +1,22 @@
 //! The OpenAPI document: the endpoints from their code, the tasks from the graders' specs.
 
+mod fields;
+mod refusals;
+mod replies;
+mod tasks;
+
 use assay_core::GraderTable;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use utoipa::OpenApi;
 
 use crate::routes::documented;
-
-/// Fields that are a text or an array of messages, and whether they may be null.
-const TEXTS_OR_MESSAGES: &[(&str, &str, bool)] = &[
-    ("ItemRequest", "prompt", true),
-    ("ItemRequest", "completion", false),
-    ("InputRequest", "prompt", true),
-    ("InputRequest", "completion", true),
-    ("PairRequest", "prompt", false),
-    ("PairRequest", "accepted", false),
-    ("PairRequest", "rejected", false),
-    ("PairBody", "prompt", false),
-    ("PairBody", "accepted", false),
-    ("PairBody", "rejected", false),
-];
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Assay",
-        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, get rewards that can be trusted.",
+        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, get rewards that can be trusted. \
+            Bodies may have a `Content-Encoding` of `gzip` or `zstd`",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     components(schemas(
@@ -56,46 +48,23 @@ pub fn document(graders: &GraderTable) -> Value {
     document.merge(paths);
     // The document is plain data; serialising it cannot fail.
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    let mut choices = Vec::new();
-    let mut names = Map::new();
-    for grader in graders.iter() {
-        let spec = grader.spec();
-        let name = format!("Task_{}", spec.name);
-        let schema: Value = serde_json::from_str(spec.task_schema).unwrap_or_default();
-        document["components"]["schemas"][&name] = schema;
-        let reference = format!("#/components/schemas/{name}");
-        choices.push(json!({ "$ref": reference }));
-        names.insert(spec.name.to_owned(), reference.into());
-    }
-    let task = json!({
-        "description": "What a completion should achieve and how to check it; `type` names the grader.",
-        "oneOf": choices,
-        "discriminator": { "propertyName": "type", "mapping": names },
-    });
-    document["components"]["schemas"]["Task"] = task;
-    let schemas = &mut document["components"]["schemas"];
-    let item = &mut schemas["ItemRequest"]["properties"];
-    item["task"] = json!({ "$ref": "#/components/schemas/Task" });
-    item["checks"]["additionalProperties"] = json!({ "$ref": "#/components/schemas/Task" });
-    for (schema, field, nullable) in TEXTS_OR_MESSAGES {
-        let described = schemas[schema]["properties"][field]["description"].take();
-        let mut shapes = vec![
-            json!({ "type": "string" }),
-            json!({ "type": "array", "items": { "$ref": "#/components/schemas/Message" } }),
-        ];
-        if *nullable {
-            shapes.push(json!({ "type": "null" }));
-        }
-        schemas[schema]["properties"][field] = json!({ "description": described, "oneOf": shapes });
-    }
-    document["components"]["schemas"]["Message"] = json!({
-        "type": "object",
-        "description": "One message of a chat. Fields not listed are kept for graders that read them.",
-        "required": ["role"],
-        "properties": {
-            "role": { "type": "string", "examples": ["assistant"] },
-            "content": { "description": "A string, an array of parts, or null beside tool calls." },
-        },
-    });
+    tasks::embed(&mut document, graders);
+    fields::describe(&mut document);
+    fields::name_unsigned(&mut document["paths"]);
+    fields::name_unsigned(&mut document["components"]);
+    refusals::declare(&mut document);
+    replies::require_fields(&mut document);
+    name_operations(&mut document);
     document
+}
+
+/// Gives every operation an id of its own, its method and path: handlers of several routes have the same name.
+fn name_operations(document: &mut Value) {
+    for (path, operations) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, operation) in operations.as_object_mut().into_iter().flatten() {
+            let words = path.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let id = words.fold(method.clone(), |id, word| format!("{id}_{word}"));
+            operation["operationId"] = id.into();
+        }
+    }
 }

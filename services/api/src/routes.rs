@@ -87,6 +87,7 @@ pub fn router(api: Api) -> Router {
         .layer(middleware::map_response(problem_for_encoding))
         .layer(middleware::from_fn_with_state(api.clone(), refuse_other_sites))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn(compat::peer::reword))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .with_state(api)
 }

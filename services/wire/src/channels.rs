@@ -195,20 +195,24 @@ pub struct DifferenceBody {
 #[serde(deny_unknown_fields)]
 pub struct CalibrationBody {
     /// Grader and task family.
-    #[schema(example = "math/gsm-like")]
+    #[schema(example = "math/gsm-like", pattern = "^[^/]+/.+$", max_length = 1024)]
     pub channel: String,
     /// Version of the grader.
     pub version: u32,
     /// How the truth was known: `labels` or `dawid_skene`.
-    #[schema(example = "labels")]
+    #[schema(example = "labels", pattern = "^(labels|dawid_skene)$")]
     pub method: String,
     /// Right answers, at least 1.
+    #[schema(minimum = 1, maximum = 1e15)]
     pub right: f64,
     /// Of those, not passed.
+    #[schema(minimum = 0, maximum = 1e15)]
     pub right_refused: f64,
     /// Wrong answers, at least 1.
+    #[schema(minimum = 1, maximum = 1e15)]
     pub wrong: f64,
     /// Of those, passed.
+    #[schema(minimum = 0, maximum = 1e15)]
     pub wrong_passed: f64,
 }
 
@@ -275,6 +279,7 @@ pub struct AdjudicateRequest {
     pub pass: bool,
     /// Why.
     #[serde(default)]
+    #[schema(max_length = 4096)]
     pub note: Option<String>,
 }
 

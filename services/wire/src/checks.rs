@@ -16,6 +16,7 @@ pub struct CheckReport {
     /// Findings that are warnings, told one by one or not.
     pub warnings: u64,
     /// The datasets, at least one.
+    #[schema(min_items = 1, max_items = 1000)]
     pub datasets: Vec<CheckedDataset>,
     /// Findings by code, told one by one or not.
     pub counts: BTreeMap<String, u64>,
@@ -35,6 +36,7 @@ pub struct CheckReport {
     #[serde(default)]
     pub first_failure: Option<String>,
     /// Findings, in the order of the rows; those that need all rows stand last.
+    #[schema(max_items = 10000)]
     pub findings: Vec<CheckFinding>,
 }
 

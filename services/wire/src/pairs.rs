@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct PairsRequest {
     /// The pairs, at least one.
+    #[schema(min_items = 1)]
     pub pairs: Vec<PairRequest>,
 }
 

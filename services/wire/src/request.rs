@@ -31,7 +31,7 @@ pub struct DecodeLimits {
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct GradeRequest {
     /// Name of the training run.
-    #[schema(example = "qwen3-0.6b-math")]
+    #[schema(example = "qwen3-0.6b-math", min_length = 1, max_length = 1024)]
     pub run: Option<String>,
     /// Step of the run.
     #[schema(example = 120)]
@@ -43,6 +43,7 @@ pub struct GradeRequest {
     #[serde(default)]
     pub statistics: Vec<String>,
     /// The rollouts, at least one.
+    #[schema(min_items = 1)]
     pub items: Vec<ItemRequest>,
 }
 
@@ -51,14 +52,15 @@ pub struct GradeRequest {
 pub struct ItemRequest {
     /// The trainer's own id, unique in the batch; echoed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "p17-3")]
+    #[schema(example = "p17-3", max_length = 1024)]
     pub id: Option<String>,
     /// Items of one prompt share a group; an item without one is a group of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "p17")]
+    #[schema(example = "p17", max_length = 1024)]
     pub group: Option<String>,
     /// Name under which the prompt's history is kept over steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 1024)]
     pub prompt_key: Option<String>,
     /// Its own policy instead of the batch's: a name, or the policy itself; the same for all items of a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +68,7 @@ pub struct ItemRequest {
     pub policy: Option<Value>,
     /// Task family: with the grader's name it makes the channel, as in `math/gsm-like`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "gsm-like")]
+    #[schema(example = "gsm-like", max_length = 1024)]
     pub channel: Option<String>,
     /// What the model was asked: a string or an array of messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,13 +18,15 @@ pub use decode::{DecodedInput, DecodedScore, decode_input, decode_score};
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct ScoreRequest {
     /// The inputs, at least one.
+    #[schema(min_items = 1)]
     pub items: Vec<InputRequest>,
     /// What happens to an input that is too long: `refuse`, `prompt_left`, `left` or `right`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "refuse")]
+    #[schema(example = "refuse", pattern = "^(refuse|prompt_left|left|right)$")]
     pub truncate: Option<String>,
     /// Refuse unless the model has this version, or one that starts so.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1)]
     pub expected_version: Option<String>,
     /// Longest wait for a turn, in milliseconds; as long as it takes without it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +38,7 @@ pub struct ScoreRequest {
 pub struct InputRequest {
     /// The trainer's own id, unique in the request; echoed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "p17-3")]
+    #[schema(example = "p17-3", max_length = 1024)]
     pub id: Option<String>,
     /// What the completion answers: a string or an array of messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +59,7 @@ pub struct InputRequest {
     pub pair: Option<String>,
     /// Token ids as they are: nothing is added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1)]
     pub ids: Option<Vec<u32>>,
 }
 

@@ -13,18 +13,21 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use utoipa::ToSchema;
 
 use super::reward::{Trouble, ask, read, retry_after};
 use crate::Api;
 
 /// The request. Other fields, as `prompts` and `labels`, are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = OpenRlhfRequest)]
 struct RewardRequest {
+    /// Whole texts, prompt and response.
     query: Vec<String>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = OpenRlhfReply)]
 struct RewardReply {
     /// Raw numbers.
     rewards: Vec<f32>,
@@ -33,7 +36,8 @@ struct RewardReply {
     extra_logs: ExtraLogs,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = OpenRlhfExtraLogs)]
 struct ExtraLogs {
     dummy_scores: Vec<f32>,
 }
@@ -47,30 +51,39 @@ impl From<Trouble> for Refused {
     }
 }
 
+/// Body of the peer's refusals.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    detail: String,
+}
+
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let (status, detail, after) = match self.0 {
-            Trouble::Input(detail) | Trouble::Empty(detail) => (StatusCode::UNPROCESSABLE_ENTITY, detail, None),
-            Trouble::NoModel(detail) => (StatusCode::NOT_FOUND, detail, None),
-            Trouble::Unready(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, None),
-            Trouble::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
-            Trouble::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
-        };
-        retry_after((status, Json(json!({ "detail": detail }))).into_response(), after)
+        refuse(self.0)
     }
+}
+
+/// The refusal as the peer words it.
+pub(super) fn refuse(trouble: Trouble) -> Response {
+    let (status, detail, after) = match trouble {
+        Trouble::Input(detail) | Trouble::Empty(detail) => (StatusCode::UNPROCESSABLE_ENTITY, detail, None),
+        Trouble::NoModel(detail) => (StatusCode::NOT_FOUND, detail, None),
+        Trouble::Unready(detail) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(1)),
+        Trouble::Busy(detail, after) => (StatusCode::SERVICE_UNAVAILABLE, detail, Some(after)),
+        Trouble::Failed(detail) => (StatusCode::INTERNAL_SERVER_ERROR, detail, None),
+        Trouble::Rejected(status, detail) => (status, detail, None),
+    };
+    retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
 /// Rewards of whole texts, in OpenRLHF's format.
 #[utoipa::path(post, path = "/compat/openrlhf/get_reward", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = RewardRequest, content_type = "application/json", example = json!({
         "query": ["<|im_start|>user\nWhat is 1/6 + 1/6?<|im_end|>\n<|im_start|>assistant\nIt is 1/3.<|im_end|>"],
         "prompts": ["What is 1/6 + 1/6?"], "labels": ["1/3"],
     })),
     responses(
-        (status = 200, description = "A raw number a query", body = Value),
-        (status = 404, description = "No model is loaded", body = Value),
-        (status = 422, description = "A field is wrong, or a query is too long", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "A raw number a query", body = RewardReply),
     ))]
 pub(crate) async fn get_reward(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (RewardRequest { query }, _held) = read(&api, &headers, body).await?;

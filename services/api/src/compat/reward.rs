@@ -16,9 +16,10 @@ use assay_wire::reward_models::scale_name;
 use assay_wire::scoring::is_finite;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use crate::Api;
 use crate::body::{self, BodyKind};
@@ -54,6 +55,8 @@ pub(super) enum Trouble {
     Busy(String, u64),
     /// The node is at fault.
     Failed(String),
+    /// Refused with this status whichever route was asked.
+    Rejected(StatusCode, String),
 }
 
 impl From<ApiError> for Trouble {
@@ -65,7 +68,15 @@ impl From<ApiError> for Trouble {
             }
             ErrorCode::ModelUnavailable => Self::Unready(message),
             ErrorCode::UnknownModel => Self::NoModel(message),
+            ErrorCode::EmptyBatch => Self::Empty(message),
             ErrorCode::Internal => Self::Failed(message),
+            code @ (ErrorCode::OtherSite
+            | ErrorCode::NotFound
+            | ErrorCode::MethodNotAllowed
+            | ErrorCode::BodyTooLarge
+            | ErrorCode::UnsupportedMedia) => {
+                Self::Rejected(StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST), message)
+            }
             _ => Self::Input(message),
         }
     }
@@ -120,11 +131,12 @@ pub(super) fn retry_after(mut response: Response, after: Option<u64>) -> Respons
 }
 
 /// Tokens of a request, as OpenAI and those who follow it count them.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Usage {
     prompt_tokens: u64,
     total_tokens: u64,
     completion_tokens: u64,
+    #[schema(value_type = Option<()>)]
     prompt_tokens_details: Option<()>,
 }
 

@@ -10,12 +10,15 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
+use super::reward::{Trouble, retry_after};
 use crate::Api;
 use crate::body::{self, BodyKind};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 
 /// Languages the peer knows, whether this node runs them or not.
 #[rustfmt::skip]
@@ -26,10 +29,14 @@ const LANGUAGES: &[&str] = &[
 ];
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SandboxFusionRequest)]
 struct RunCode {
     code: String,
+    /// A language that the peer knows; this node runs those whose image is installed.
+    #[schema(schema_with = languages)]
     language: String,
+    /// Seconds.
     #[serde(default = "ten")]
     run_timeout: f64,
     #[serde(default, rename = "memory_limit_MB")]
@@ -38,25 +45,24 @@ struct RunCode {
     stdin: Option<String>,
 }
 
+fn languages() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(LANGUAGES.iter().copied())).build()
+}
+
 fn ten() -> f64 {
     10.0
 }
 
 /// Runs one program, in SandboxFusion's format.
 #[utoipa::path(post, path = "/compat/sandboxfusion/run_code", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = RunCode, content_type = "application/json", example = json!({
         "code": "print(int(input()) * 2)", "language": "python", "stdin": "21", "run_timeout": 10,
     })),
     responses(
-        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Value),
-        (status = 422, description = "A field is missing or wrong", body = Value),
-        (status = 504, description = "Every cell is busy; send it again", body = Value),
+        (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Ran),
     ))]
 pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
-    let (request, _held) = match body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await {
-        Ok(read) => read,
-        Err(error) => return refused(error),
-    };
+    let (request, _held) = body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
     if !LANGUAGES.contains(&request.language.as_str()) {
         return Ok(unprocessable(&format!("`language` is one of {}", LANGUAGES.join(", "))));
     }
@@ -76,60 +82,112 @@ pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: B
         turn: Duration::from_secs(8),
     };
     Ok(match api.programs().execute(execution).await {
-        Ok(executed) => Json(answer(&executed)).into_response(),
+        Ok(executed) => Json(Ran::of(&executed)).into_response(),
         Err(NotExecuted::Busy) => busy(),
         Err(NotExecuted::Failed(fault)) if fault.retryable => busy(),
-        Err(NotExecuted::Failed(fault)) => Json(sandbox_error(&fault.message)).into_response(),
+        Err(NotExecuted::Failed(fault)) => Json(Ran::sandbox_error(&fault.message)).into_response(),
     })
 }
 
-fn answer(executed: &Executed) -> Value {
-    let (status, code, failed) = match executed.end {
-        ExecutionEnd::Exited(code) => ("Finished", json!(code), code != 0),
-        ExecutionEnd::TimeLimit => ("TimeLimitExceeded", Value::Null, true),
-    };
-    json!({
-        "status": if failed { "Failed" } else { "Success" },
-        "message": "",
-        "compile_result": null,
-        "run_result": {
-            "status": status,
-            "execution_time": executed.seconds,
-            "return_code": code,
-            "stdout": String::from_utf8_lossy(&executed.stdout),
-            "stderr": String::from_utf8_lossy(&executed.stderr),
-        },
-        "executor_pod_name": null,
-        "files": {},
-    })
+/// What became of a program.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SandboxFusionReply)]
+struct Ran {
+    /// `Success`, `Failed` or `SandboxError`.
+    status: &'static str,
+    message: String,
+    #[schema(value_type = Option<()>)]
+    compile_result: Option<()>,
+    run_result: RunResult,
+    executor_pod_name: Option<String>,
+    /// Always empty.
+    #[schema(value_type = Object)]
+    files: Map<String, Value>,
 }
 
-/// The peer's word for a failure of its own: clients give such a program no score by it.
-fn sandbox_error(message: &str) -> Value {
-    let run = json!({"status": "Error", "execution_time": null, "return_code": null, "stdout": "", "stderr": message});
-    json!({
-        "status": "SandboxError", "message": message, "compile_result": null, "run_result": run,
-        "executor_pod_name": null, "files": {},
-    })
+#[derive(Serialize, ToSchema)]
+#[schema(as = SandboxFusionRunResult)]
+struct RunResult {
+    /// `Finished`, `TimeLimitExceeded` or `Error`.
+    status: &'static str,
+    /// Seconds.
+    execution_time: Option<f64>,
+    return_code: Option<i32>,
+    stdout: String,
+    stderr: String,
 }
 
-/// A body that cannot be read, as the peer says it. A full house is a 504: its clients repeat nothing else.
-fn refused(error: ApiError) -> ApiResult<Response> {
-    match error.problem().code {
-        ErrorCode::MalformedJson | ErrorCode::InvalidField | ErrorCode::TooDeep => {
-            Ok(unprocessable(&error.problem().message))
-        }
-        ErrorCode::Overloaded => Ok(busy()),
-        _ => Err(error),
+impl Ran {
+    fn of(executed: &Executed) -> Self {
+        let (status, return_code, failed) = match executed.end {
+            ExecutionEnd::Exited(code) => ("Finished", Some(code), code != 0),
+            ExecutionEnd::TimeLimit => ("TimeLimitExceeded", None, true),
+        };
+        let run = RunResult {
+            status,
+            execution_time: Some(executed.seconds),
+            return_code,
+            stdout: String::from_utf8_lossy(&executed.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&executed.stderr).into_owned(),
+        };
+        Self::new(if failed { "Failed" } else { "Success" }, "", run)
+    }
+
+    /// The peer's word for a failure of its own: clients give such a program no score by it.
+    fn sandbox_error(message: &str) -> Self {
+        let (stdout, stderr) = (String::new(), message.to_owned());
+        let run = RunResult { status: "Error", execution_time: None, return_code: None, stdout, stderr };
+        Self::new("SandboxError", message, run)
+    }
+
+    fn new(status: &'static str, message: &str, run_result: RunResult) -> Self {
+        let (message, files) = (message.to_owned(), Map::new());
+        Self { status, message, compile_result: None, run_result, executor_pod_name: None, files }
     }
 }
 
+/// Body of the peer's refusals: a sentence, or what is wrong with each field.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    #[schema(inline)]
+    detail: Detail,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum Detail {
+    Sentence(String),
+    Fields(#[schema(inline)] [WrongField; 1]),
+}
+
+#[derive(Serialize, ToSchema)]
+struct WrongField {
+    loc: [&'static str; 1],
+    msg: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// The refusal as the peer words it. Its clients retry nothing but a 504.
+pub(super) fn refuse(trouble: Trouble) -> Response {
+    match trouble {
+        Trouble::Input(message) | Trouble::Empty(message) => unprocessable(&message),
+        Trouble::Busy(..) | Trouble::Unready(_) => busy(),
+        Trouble::NoModel(message) => sentence(StatusCode::NOT_FOUND, message),
+        Trouble::Failed(message) => sentence(StatusCode::INTERNAL_SERVER_ERROR, message),
+        Trouble::Rejected(status, message) => sentence(status, message),
+    }
+}
+
+fn sentence(status: StatusCode, message: impl Into<String>) -> Response {
+    (status, Json(ErrorBody { detail: Detail::Sentence(message.into()) })).into_response()
+}
+
 fn unprocessable(message: &str) -> Response {
-    let detail = json!({"detail": [{"loc": ["body"], "msg": message, "type": "value_error"}]});
-    (StatusCode::UNPROCESSABLE_ENTITY, Json(detail)).into_response()
+    let wrong = WrongField { loc: ["body"], msg: message.to_owned(), kind: "value_error" };
+    (StatusCode::UNPROCESSABLE_ENTITY, Json(ErrorBody { detail: Detail::Fields([wrong]) })).into_response()
 }
 
 fn busy() -> Response {
-    let detail = json!({"detail": "every cell is busy; send the program again"});
-    (StatusCode::GATEWAY_TIMEOUT, Json(detail)).into_response()
+    retry_after(sentence(StatusCode::GATEWAY_TIMEOUT, "every cell is busy; send the program again"), Some(1))
 }

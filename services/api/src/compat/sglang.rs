@@ -16,8 +16,9 @@ fn told(trouble: Trouble) -> (StatusCode, String, Option<u64>) {
     match trouble {
         Trouble::Input(message) | Trouble::Empty(message) => (StatusCode::BAD_REQUEST, message, None),
         Trouble::NoModel(message) => (StatusCode::NOT_FOUND, message, None),
-        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, message, None),
+        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(1)),
         Trouble::Busy(message, after) => (StatusCode::SERVICE_UNAVAILABLE, message, Some(after)),
         Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
+        Trouble::Rejected(status, message) => (status, message, None),
     }
 }

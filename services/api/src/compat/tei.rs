@@ -13,11 +13,13 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::reward::{Trouble, retry_after};
 
 /// Which end of a long text is cut.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[schema(as = TeiTruncationDirection)]
 pub(super) enum Direction {
     Left,
     #[default]
@@ -42,23 +44,30 @@ impl From<Trouble> for Refused {
     }
 }
 
-#[derive(Serialize)]
-struct ErrorBody {
+/// Body of the peer's refusals.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
     error: String,
     error_type: &'static str,
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let (status, error_type, error, after) = match self.0 {
-            Trouble::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),
-            Trouble::Empty(error) => (StatusCode::BAD_REQUEST, "Empty", error, None),
-            Trouble::NoModel(error) | Trouble::Unready(error) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, None)
-            }
-            Trouble::Busy(error, after) => (StatusCode::TOO_MANY_REQUESTS, "Overloaded", error, Some(after)),
-            Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
-        };
-        retry_after((status, Json(ErrorBody { error, error_type })).into_response(), after)
+        refuse(self.0)
     }
+}
+
+/// The refusal as the peer words it.
+pub(super) fn refuse(trouble: Trouble) -> Response {
+    let (status, error_type, error, after) = match trouble {
+        Trouble::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),
+        Trouble::Empty(error) => (StatusCode::BAD_REQUEST, "Empty", error, None),
+        Trouble::NoModel(error) | Trouble::Unready(error) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, Some(1))
+        }
+        Trouble::Busy(error, after) => (StatusCode::TOO_MANY_REQUESTS, "Overloaded", error, Some(after)),
+        Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
+        Trouble::Rejected(status, error) => (status, "Validation", error, None),
+    };
+    retry_after((status, Json(ErrorBody { error, error_type })).into_response(), after)
 }

@@ -16,15 +16,19 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::reward::{Activation, Answer, Trouble, Usage, resolve, retry_after};
 use crate::Api;
 
 /// What every request of the peer may say. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmBasics)]
 pub(super) struct Basics {
+    /// Name or source of a model of this node; the default one when absent.
     #[serde(default)]
     model: Option<String>,
+    /// Whether one number goes through a sigmoid; several go through a softmax unless this is false.
     #[serde(default)]
     use_activation: Option<bool>,
     /// The field's name before vLLM 0.11.2; verl sends it.
@@ -32,15 +36,19 @@ pub(super) struct Basics {
     activation: Option<bool>,
     /// Removed there, and refused there.
     #[serde(default)]
+    #[schema(ignore)]
     normalize: Option<Value>,
+    /// -1 cuts to what the model reads.
     #[serde(default)]
+    #[schema(minimum = -1, maximum = -1)]
     truncate_prompt_tokens: Option<i64>,
     #[serde(default)]
     truncation_side: Option<Side>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = VllmTruncationSide)]
 enum Side {
     Left,
     Right,
@@ -78,7 +86,8 @@ impl Basics {
 }
 
 /// A list of results, as most of the peer's replies are.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmList)]
 struct List<T> {
     id: String,
     object: &'static str,
@@ -104,12 +113,14 @@ impl From<Trouble> for Refused {
     }
 }
 
-#[derive(Serialize)]
-struct ErrorBody {
+/// Body of the peer's refusals.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    #[schema(inline)]
     error: ErrorInfo,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct ErrorInfo {
     message: String,
     #[serde(rename = "type")]
@@ -120,19 +131,26 @@ struct ErrorInfo {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        // Clients give up for good at a 4xx and come back after a 5xx, so what is only busy is a 503.
-        let (status, kind, message, after) = match self.0 {
-            Trouble::Input(message) | Trouble::Empty(message) => {
-                (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
-            }
-            Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
-            Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, None),
-            Trouble::Busy(message, after) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
-            }
-            Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None),
-        };
-        let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
-        retry_after((status, Json(ErrorBody { error })).into_response(), after)
+        refuse(self.0)
     }
+}
+
+/// The refusal as the peer words it.
+pub(super) fn refuse(trouble: Trouble) -> Response {
+    // Clients give up for good at a 4xx and come back after a 5xx, so what is only busy is a 503.
+    let (status, kind, message, after) = match trouble {
+        Trouble::Input(message) | Trouble::Empty(message) => {
+            (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
+        }
+        Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
+        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(1)),
+        Trouble::Busy(message, after) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
+        }
+        Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None),
+        Trouble::Rejected(StatusCode::NOT_FOUND, message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
+        Trouble::Rejected(status, message) => (status, "BadRequestError", message, None),
+    };
+    let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
+    retry_after((status, Json(ErrorBody { error })).into_response(), after)
 }

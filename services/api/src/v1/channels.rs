@@ -21,7 +21,6 @@ use crate::{Api, render};
 /// Every channel that was counted or calibrated, by name and version of the grader, as the record has it now.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
     (status = 200, description = "The channels", body = ChannelsBody),
-    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>> {
     let ledger = api.engine().channels().await?;
@@ -42,9 +41,7 @@ pub(crate) struct CompareQuery {
 /// What two channels, or two versions of one, differ in.
 #[utoipa::path(get, path = "/v1/channels/compare", tag = "noise", params(CompareQuery), responses(
     (status = 200, description = "Both, and their differences", body = ComparisonBody),
-    (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
     (status = 404, description = "Nothing was counted of a channel", body = assay_wire::ProblemBody),
-    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn compare(
     State(api): State<Api>,
@@ -66,9 +63,6 @@ fn named<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
 /// Keeps rates of a channel found on labelled data. They stand until enough verdicts of the channel were checked.
 #[utoipa::path(post, path = "/v1/channels/calibrations", tag = "noise", request_body = CalibrationBody, responses(
     (status = 200, description = "The calibration, kept", body = CalibrationBody),
-    (status = 400, description = "The body is no JSON", body = assay_wire::ProblemBody),
-    (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
-    (status = 503, description = "The record cannot be written", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn calibrate(
     State(api): State<Api>,

@@ -24,10 +24,6 @@ use crate::error::{ApiError, ApiResult};
 /// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer comes when it survives a crash.
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
     (status = 200, description = "The check as it is kept", body = CheckBody),
-    (status = 400, description = "The body is no JSON", body = ProblemBody),
-    (status = 413, description = "Too many bytes", body = ProblemBody),
-    (status = 422, description = "A field is wrong; the pointer says which", body = ProblemBody),
-    (status = 503, description = "The record cannot be written", body = ProblemBody),
 ))]
 pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
     let (report, _held) = body::json::<CheckReport>(&api, &headers, body, BodyKind::Batch).await?;
@@ -58,16 +54,16 @@ fn unwritten(error: impl Display) -> ApiError {
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// Only checks before this one: `next` of the page before; from the newest without it.
+    #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
     /// Checks of the page, 1 to 1,000; 100 unless given.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 /// Checks of datasets, the newest first, one page at a time.
 #[utoipa::path(get, path = "/v1/checks", tag = "record", params(PageQuery), responses(
     (status = 200, description = "A page of checks", body = ChecksBody),
-    (status = 400, description = "A parameter is wrong", body = ProblemBody),
-    (status = 503, description = "The record cannot be read", body = ProblemBody),
 ))]
 pub(crate) async fn list(
     State(api): State<Api>,
@@ -87,12 +83,10 @@ pub(crate) async fn list(
 
 /// One check with its report.
 #[utoipa::path(get, path = "/v1/checks/{id}", tag = "record",
-    params(("id" = String, Path, description = "Id of the check")),
+    params(("id" = String, Path, description = "Id of the check", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "The check", body = CheckDetail),
-        (status = 400, description = "The id is no id", body = ProblemBody),
         (status = 404, description = "No check has this id", body = ProblemBody),
-        (status = 503, description = "The record cannot be read", body = ProblemBody),
     ))]
 pub(crate) async fn get(
     State(api): State<Api>,

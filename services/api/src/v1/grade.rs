@@ -30,9 +30,8 @@ const MAX_KEY_BYTES: usize = 255;
 /// in the order they finish. A failure of the service is never a reward of 0: such an item has no score at all.
 #[utoipa::path(post, path = "/v1/grade", tag = "grading",
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body gets the same bytes for a day"),
-        ("Accept" = Option<String>, Header, description = "`application/x-ndjson` streams"),
-        ("Content-Encoding" = Option<String>, Header, description = "`gzip` or `zstd`"),
+        ("Idempotency-Key" = inline(Option<String>), Header, description = "The same key with the same body gets the same bytes for a day",
+            pattern = "^[!-~]{1,255}$"),
     ),
     request_body(content = GradeRequest, content_type = "application/json", example = json!({
         "run": "demo", "step": 1,
@@ -46,12 +45,7 @@ const MAX_KEY_BYTES: usize = 255;
             (assay_wire::reply::GradeReply<'static> = "application/json"),
             (assay_wire::reply::StreamLine<'static> = "application/x-ndjson"),
         )),
-        (status = 400, description = "The body is not JSON", body = ProblemBody),
-        (status = 413, description = "Too many bytes or items", body = ProblemBody),
-        (status = 415, description = "The body's type or encoding is not known", body = ProblemBody),
         (status = 422, description = "A field or task is wrong; the pointer says which", body = ProblemBody),
-        (status = 429, description = "Too much work is waiting; `Retry-After` says for how long", body = ProblemBody),
-        (status = 503, description = "Shutting down, or the record cannot be read", body = ProblemBody),
     ))]
 pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
     let streamed = wants_stream(&headers);

@@ -44,8 +44,6 @@ pub(crate) async fn get(
     request_body(content = Object, description = "The policy"),
     responses(
         (status = 200, description = "The policy as it is meant", body = PolicyBody),
-        (status = 400, description = "The body is no JSON", body = assay_wire::ProblemBody),
-        (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn check(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
     let (json, _held) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;

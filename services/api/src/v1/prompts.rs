@@ -18,9 +18,6 @@ use crate::error::ApiResult;
 /// Chooses prompts of a run by what their visits showed, and how many rollouts each is worth.
 #[utoipa::path(post, path = "/v1/prompts/suggest", tag = "noise", request_body = SuggestRequest, responses(
     (status = 200, description = "The prompts, best first", body = SuggestionsBody),
-    (status = 400, description = "The body is no JSON", body = assay_wire::ProblemBody),
-    (status = 422, description = "A field is wrong", body = assay_wire::ProblemBody),
-    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn suggest(
     State(api): State<Api>,

@@ -3,11 +3,12 @@
 use assay_core::Completion;
 use assay_core::reward_model::ModelInput;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::Trouble;
 
 /// One text or several.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "it is a string or a list of strings")]
 pub(in crate::compat) enum Texts {
     /// One.
@@ -27,7 +28,7 @@ impl Texts {
 }
 
 /// One input or several, as texts or token ids.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "it is a string, a list of strings, a list of token ids, or a list of such lists")]
 pub(in crate::compat) enum Inputs {
     /// One text.

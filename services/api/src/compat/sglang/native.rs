@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use utoipa::ToSchema;
 
 use super::told;
 use crate::Api;
@@ -15,7 +15,8 @@ use crate::compat::reward::{Activation, Inputs, Trouble, ask, read, retry_after,
 use crate::error::ApiError;
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SglangClassifyRequest)]
 struct ClassifyRequest {
     #[serde(default)]
     text: Option<Inputs>,
@@ -23,13 +24,15 @@ struct ClassifyRequest {
     input_ids: Option<Inputs>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangJudged)]
 struct Judged {
     embedding: Vec<f32>,
     meta_info: Meta,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangMeta)]
 struct Meta {
     id: String,
     finish_reason: Finish,
@@ -37,15 +40,17 @@ struct Meta {
     cached_tokens: u32,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangFinish)]
 struct Finish {
     #[serde(rename = "type")]
     kind: &'static str,
     length: u32,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = SglangClassifyReply)]
 enum Reply {
     One(Judged),
     Several(Vec<Judged>),
@@ -60,23 +65,37 @@ impl From<Trouble> for Refused {
     }
 }
 
+/// Body of the peer's refusals.
+#[derive(Serialize, ToSchema)]
+pub(in crate::compat) struct ErrorBody {
+    #[schema(inline)]
+    error: ErrorInfo,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ErrorInfo {
+    message: String,
+}
+
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let (status, message, after) = told(self.0);
-        retry_after((status, Json(json!({ "error": { "message": message } }))).into_response(), after)
+        refuse(self.0)
     }
+}
+
+/// The refusal as the peer words it.
+pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
+    let (status, message, after) = told(trouble);
+    retry_after((status, Json(ErrorBody { error: ErrorInfo { message } })).into_response(), after)
 }
 
 /// Raw numbers of texts, in SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/classify", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = ClassifyRequest, content_type = "application/json", example = json!({
         "text": ["a text that the chat template made", "another"],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `embedding`; an object for one input, an array for a list", body = Value),
-        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 404, description = "No model is loaded", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Numbers an input: `embedding`; an object for one input, an array for a list", body = Reply),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (ClassifyRequest { text, input_ids }, _held) = read(&api, &headers, body).await?;
@@ -112,8 +131,8 @@ pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: B
 
 /// The same by the peer's other method.
 #[utoipa::path(put, path = "/compat/sglang/classify", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json"),
-    responses((status = 200, description = "As by `POST`", body = Value)))]
+    request_body(content = ClassifyRequest, content_type = "application/json"),
+    responses((status = 200, description = "As by `POST`", body = Reply)))]
 pub(crate) async fn classify_put(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     classify(state, headers, body).await
 }
@@ -121,7 +140,6 @@ pub(crate) async fn classify_put(state: State<Api>, headers: HeaderMap, body: Bo
 /// Whether a model answers, as SGLang says it.
 #[utoipa::path(get, path = "/compat/sglang/health", tag = "compatibility", responses(
     (status = 200, description = "One does"),
-    (status = 503, description = "None does, and why", body = Value),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
     api.models().find(None).map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;

@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::told;
 use crate::Api;
@@ -24,8 +25,9 @@ impl From<Trouble> for Refused {
     }
 }
 
-#[derive(Serialize)]
-struct ErrorBody {
+/// Body of the peer's refusals.
+#[derive(Serialize, ToSchema)]
+pub(in crate::compat) struct ErrorBody {
     object: &'static str,
     message: String,
     #[serde(rename = "type")]
@@ -36,25 +38,32 @@ struct ErrorBody {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let (status, message, after) = told(self.0);
-        let kind = match status.as_u16() {
-            400 => "BadRequestError",
-            404 => "NotFoundError",
-            503 => "ServiceUnavailableError",
-            _ => "InternalServerError",
-        };
-        let body = ErrorBody { object: "error", message, kind, param: None, code: status.as_u16() };
-        retry_after((status, Json(body)).into_response(), after)
+        refuse(self.0)
     }
 }
 
+/// The refusal as the peer words it.
+pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
+    let (status, message, after) = told(trouble);
+    let kind = match status.as_u16() {
+        403 | 405 | 413 | 415 | 400 => "BadRequestError",
+        404 => "NotFoundError",
+        503 => "ServiceUnavailableError",
+        _ => "InternalServerError",
+    };
+    let body = ErrorBody { object: "error", message, kind, param: None, code: status.as_u16() };
+    retry_after((status, Json(body)).into_response(), after)
+}
+
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SglangInputsRequest)]
 struct InputsRequest {
     input: Inputs,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangClasses)]
 struct ClassifyReply {
     id: String,
     object: &'static str,
@@ -64,7 +73,8 @@ struct ClassifyReply {
     usage: Usage,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangClassified)]
 struct Classified {
     index: usize,
     label: String,
@@ -74,13 +84,11 @@ struct Classified {
 
 /// Probabilities of classes, or the raw number of a reward model, in SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/v1/classify", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = InputsRequest, content_type = "application/json", example = json!({
         "model": "default", "input": ["a text that the chat template made"],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].probs`", body = Value),
-        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Numbers an input: `data[].probs`", body = ClassifyReply),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
@@ -94,7 +102,8 @@ pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: B
     Ok(answer.reply(Json(ClassifyReply { id, object: "list", created, model, data, usage })))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangEmbeddings)]
 struct EmbeddingsReply {
     data: Vec<Embedded>,
     model: String,
@@ -102,7 +111,8 @@ struct EmbeddingsReply {
     usage: Usage,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangEmbedded)]
 struct Embedded {
     embedding: Vec<f32>,
     index: usize,
@@ -111,13 +121,11 @@ struct Embedded {
 
 /// Embeddings, or what stands in their place for a reward model: its raw numbers. In SGLang's format.
 #[utoipa::path(post, path = "/compat/sglang/v1/embeddings", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = InputsRequest, content_type = "application/json", example = json!({
         "model": "default", "input": "a text that the chat template made",
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].embedding`", body = Value),
-        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Numbers an input: `data[].embedding`", body = EmbeddingsReply),
     ))]
 pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
@@ -132,19 +140,22 @@ pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body:
 }
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SglangScoreRequest)]
 struct ScoreRequest {
     query: String,
     items: Texts,
     #[serde(default)]
     label_token_ids: Option<Vec<u32>>,
+    /// Must be true: probabilities are those of the labels among themselves.
     #[serde(default)]
     apply_softmax: bool,
     #[serde(default)]
     item_first: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SglangScores)]
 struct ScoreReply {
     scores: Vec<Vec<f32>>,
     model: String,
@@ -155,14 +166,12 @@ struct ScoreReply {
 /// Probabilities of a verifier's label tokens among themselves, in SGLang's format. The model knows its labels: `label_token_ids` are as
 /// many, in the same order.
 #[utoipa::path(post, path = "/compat/sglang/v1/score", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = ScoreRequest, content_type = "application/json", example = json!({
         "query": "Question and answer, and then the judgement: ", "items": ["A", "B"],
         "label_token_ids": [9454, 2753], "apply_softmax": true,
     })),
     responses(
-        (status = 200, description = "A probability a label, for each item: `scores`", body = Value),
-        (status = 400, description = "A field is wrong, or the model has no label tokens", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "A probability a label, for each item: `scores`", body = ScoreReply),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;

@@ -7,13 +7,15 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{Direction, Refused, truncation};
 use crate::Api;
 use crate::compat::reward::{Texts, Trouble, ask, read};
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TeiEmbedRequest)]
 struct EmbedRequest {
     inputs: Texts,
     #[serde(default)]
@@ -30,14 +32,9 @@ fn yes() -> bool {
 
 /// Embeds texts, in the format of text-embeddings-inference.
 #[utoipa::path(post, path = "/compat/tei/embed", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({ "inputs": ["one text", "another"] })),
+    request_body(content = EmbedRequest, content_type = "application/json", example = json!({ "inputs": ["one text", "another"] })),
     responses(
-        (status = 200, description = "A vector an input", body = Value),
-        (status = 400, description = "There is no input", body = Value),
-        (status = 422, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 424, description = "The model gives no embeddings", body = Value),
-        (status = 429, description = "Too much waits", body = Value),
-        (status = 503, description = "No model is ready", body = Value),
+        (status = 200, description = "A vector an input", body = Vec<Vec<f32>>),
     ))]
 pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<EmbedRequest>(&api, &headers, body).await?;

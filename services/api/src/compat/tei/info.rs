@@ -7,13 +7,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Refused;
 use crate::Api;
 use crate::compat::reward::{Answer, Trouble, label};
 use crate::error::ApiError;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TeiInfo)]
 struct Info {
     model_id: String,
     model_sha: String,
@@ -31,16 +33,20 @@ struct Info {
     docker_label: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = TeiModelType)]
 enum ModelType {
     Classifier(Classes),
     Embedding { pooling: String },
     Reranker(Classes),
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TeiClasses)]
 struct Classes {
+    // Keys of JSON objects are strings.
+    #[schema(value_type = BTreeMap<String, String>)]
     id2label: BTreeMap<usize, String>,
     label2id: BTreeMap<String, usize>,
 }
@@ -62,8 +68,7 @@ impl ModelType {
 
 /// What is served, in the format of text-embeddings-inference.
 #[utoipa::path(get, path = "/compat/tei/info", tag = "compatibility", responses(
-    (status = 200, description = "The model", body = Value),
-    (status = 503, description = "No model is ready", body = Value),
+    (status = 200, description = "The model", body = Info),
 ))]
 pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
     let model = api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;
@@ -95,7 +100,6 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
 /// Whether the model answers, as text-embeddings-inference says it.
 #[utoipa::path(get, path = "/compat/tei/health", tag = "compatibility", responses(
     (status = 200, description = "It does"),
-    (status = 503, description = "It does not, and why", body = Value),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
     api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;

@@ -7,13 +7,15 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Direction, Refused, truncation};
 use crate::Api;
 use crate::compat::reward::{Activation, Trouble, ask, label, read, values};
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TeiPredictRequest)]
 struct PredictRequest {
     inputs: PredictInputs,
     #[serde(default)]
@@ -25,22 +27,25 @@ struct PredictRequest {
 }
 
 /// A list of strings is one input, a pair; a batch is a list of lists.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(untagged, expecting = "it is a string, a pair of strings, or a batch of lists of one or two strings")]
+#[schema(as = TeiPredictInputs)]
 enum PredictInputs {
     One(String),
     Pair(Vec<String>),
     Batch(Vec<Vec<String>>),
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TeiPrediction)]
 struct Prediction {
     score: f32,
     label: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = TeiPredictions)]
 enum Predictions {
     One(Vec<Prediction>),
     Batch(Vec<Vec<Prediction>>),
@@ -48,16 +53,11 @@ enum Predictions {
 
 /// Predicts classes, in the format of text-embeddings-inference.
 #[utoipa::path(post, path = "/compat/tei/predict", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = PredictRequest, content_type = "application/json", example = json!({
         "inputs": [["one text"], ["a question", "a passage"]], "raw_scores": true,
     })),
     responses(
-        (status = 200, description = "Classes with scores, best first, for the input or for each of a batch", body = Value),
-        (status = 400, description = "There is no input", body = Value),
-        (status = 422, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 424, description = "The model failed", body = Value),
-        (status = 429, description = "Too much waits", body = Value),
-        (status = 503, description = "No model is ready", body = Value),
+        (status = 200, description = "Classes with scores, best first, for the input or for each of a batch", body = Predictions),
     ))]
 pub(crate) async fn predict(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<PredictRequest>(&api, &headers, body).await?;

@@ -7,15 +7,18 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Direction, Refused, truncation};
 use crate::Api;
 use crate::compat::reward::{ask, read};
 
 /// The request. Other fields are ignored, as the peer does.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TeiRerankRequest)]
 struct RerankRequest {
     query: String,
+    #[schema(min_items = 1)]
     texts: Vec<String>,
     #[serde(default)]
     truncate: Option<bool>,
@@ -27,7 +30,8 @@ struct RerankRequest {
     return_text: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TeiRank)]
 struct Rank {
     index: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,15 +41,11 @@ struct Rank {
 
 /// Ranks texts, in the format of text-embeddings-inference.
 #[utoipa::path(post, path = "/compat/tei/rerank", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = RerankRequest, content_type = "application/json", example = json!({
         "query": "What is 1/6 + 1/6?", "texts": ["It is 1/3.", "It is 2/12."], "raw_scores": true,
     })),
     responses(
-        (status = 200, description = "Ranks, best first", body = Value),
-        (status = 400, description = "There is no text", body = Value),
-        (status = 422, description = "A field is wrong, or a text is too long", body = Value),
-        (status = 429, description = "Too much waits", body = Value),
-        (status = 503, description = "No model is ready", body = Value),
+        (status = 200, description = "Ranks, best first", body = Vec<Rank>),
     ))]
 pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<RerankRequest>(&api, &headers, body).await?;

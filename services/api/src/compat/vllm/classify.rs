@@ -7,17 +7,21 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
 use crate::compat::reward::{Inputs, Trouble, ask, conversation, label, largest, read, stamp, values};
 
 /// What is judged: texts, token ids, or one conversation.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmJudged)]
 pub(super) struct Judged {
     #[serde(default)]
     input: Option<Inputs>,
+    /// A conversation whose last message is judged.
     #[serde(default)]
+    #[schema(value_type = Option<Vec<Object>>, min_items = 1)]
     messages: Option<Completion>,
     #[serde(default)]
     add_special_tokens: Option<bool>,
@@ -52,7 +56,8 @@ impl Judged {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmClassifyRequest)]
 struct ClassifyRequest {
     #[serde(flatten)]
     basics: Basics,
@@ -60,7 +65,8 @@ struct ClassifyRequest {
     judged: Judged,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmClassified)]
 struct Classified {
     index: usize,
     label: Option<String>,
@@ -70,14 +76,11 @@ struct Classified {
 
 /// Numbers under a model's head, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/classify", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = ClassifyRequest, content_type = "application/json", example = json!({
         "model": "skywork", "input": "a text that the chat template made", "use_activation": false,
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].probs`", body = Value),
-        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 404, description = "No model has this name", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Numbers an input: `data[].probs`", body = List<Classified>),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (ClassifyRequest { basics, judged }, _held) = read(&api, &headers, body).await?;

@@ -5,19 +5,22 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::Refused;
 use crate::Api;
 use crate::compat::reward::Trouble;
 use crate::error::ApiError;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmModels)]
 pub(crate) struct Models {
     object: &'static str,
     data: Vec<Card>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmModel)]
 struct Card {
     id: String,
     object: &'static str,
@@ -26,12 +29,13 @@ struct Card {
     root: String,
     parent: Option<String>,
     max_model_len: usize,
+    #[schema(value_type = Vec<Value>, max_items = 0)]
     permission: [Value; 0],
 }
 
 /// The models that answer, in the format of vLLM and OpenAI.
 #[utoipa::path(get, path = "/compat/vllm/v1/models", tag = "compatibility", responses(
-    (status = 200, description = "The models", body = Value),
+    (status = 200, description = "The models", body = Models),
 ))]
 pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
     let ready = api.models().list().into_iter().filter(|status| status.state == ModelState::Ready);
@@ -54,7 +58,6 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
 /// Whether a model answers, as vLLM says it.
 #[utoipa::path(get, path = "/compat/vllm/health", tag = "compatibility", responses(
     (status = 200, description = "One does"),
-    (status = 503, description = "None does, and why", body = Value),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
     api.models().find(None).map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;

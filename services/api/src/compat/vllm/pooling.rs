@@ -7,28 +7,37 @@ use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::classify::Judged;
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
 use crate::compat::reward::{Trouble, ask, read, stamp, values};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmPoolingRequest)]
 struct PoolingRequest {
     #[serde(flatten)]
     basics: Basics,
     #[serde(flatten)]
     judged: Judged,
+    /// `float`.
     #[serde(default)]
+    #[schema(pattern = "^float$")]
     encoding_format: Option<String>,
+    /// Not supported.
     #[serde(default)]
+    #[schema(ignore)]
     dimensions: Option<Value>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmPooled)]
 struct Pooled {
     index: usize,
     object: &'static str,
+    /// Numbers of the whole input, or of each step: that it is bad, that it is good.
+    #[schema(value_type = Vec<Value>)]
     data: Numbers,
 }
 
@@ -43,17 +52,14 @@ enum Numbers {
 
 /// Numbers under a model's head, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/pooling", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = PoolingRequest, content_type = "application/json", example = json!({
         "model": "prm", "messages": [
             { "role": "user", "content": "What is 1/6 + 1/6?" },
             { "role": "assistant", "content": "Both have the denominator 6.\n\nSo it is 2/6, which is 1/3." },
         ],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].data`", body = Value),
-        (status = 400, description = "A field is wrong, or an input is too long", body = Value),
-        (status = 404, description = "No model has this name", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Numbers an input: `data[].data`", body = List<Pooled>),
     ))]
 pub(crate) async fn pooling(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<PoolingRequest>(&api, &headers, body).await?;

@@ -9,13 +9,15 @@ use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::score::compare;
 use super::{Basics, Refused};
 use crate::Api;
 use crate::compat::reward::{Texts, read, stamp};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmRerankRequest)]
 struct RerankRequest {
     #[serde(flatten)]
     basics: Basics,
@@ -26,7 +28,8 @@ struct RerankRequest {
     top_n: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmReranked)]
 struct Reranked {
     id: String,
     model: String,
@@ -34,35 +37,37 @@ struct Reranked {
     results: Vec<Ranked>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmRerankUsage)]
 struct Usage {
     prompt_tokens: u64,
     total_tokens: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmRanked)]
 struct Ranked {
     index: usize,
     document: Document,
     relevance_score: f32,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmDocument)]
 struct Document {
+    #[schema(value_type = String)]
     text: Arc<str>,
+    #[schema(value_type = Option<()>)]
     multi_modal: Option<Value>,
 }
 
 /// Documents by relevance, in vLLM's format, which is that of Jina and Cohere.
 #[utoipa::path(post, path = "/compat/vllm/rerank", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = RerankRequest, content_type = "application/json", example = json!({
         "model": "reranker", "query": "What is 1/6 + 1/6?", "documents": ["It is 1/3.", "It is 2/12."], "top_n": 1,
     })),
     responses(
-        (status = 200, description = "Documents, best first", body = Value),
-        (status = 400, description = "A field is wrong, or a document is too long", body = Value),
-        (status = 404, description = "No model has this name", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "Documents, best first", body = Reranked),
     ))]
 pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (RerankRequest { basics, query, documents, top_n }, _held) = read(&api, &headers, body).await?;
@@ -88,16 +93,16 @@ pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Bod
 
 /// The same under the peer's second path.
 #[utoipa::path(post, path = "/compat/vllm/v1/rerank", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json"),
-    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Value)))]
+    request_body(content = RerankRequest, content_type = "application/json"),
+    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
 pub(crate) async fn v1_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     rerank(state, headers, body).await
 }
 
 /// The same under the peer's third path.
 #[utoipa::path(post, path = "/compat/vllm/v2/rerank", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json"),
-    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Value)))]
+    request_body(content = RerankRequest, content_type = "application/json"),
+    responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
 pub(crate) async fn v2_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     rerank(state, headers, body).await
 }

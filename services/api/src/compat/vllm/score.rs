@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
@@ -16,12 +17,15 @@ use crate::compat::reward::{Activation, Answer, Texts, Trouble, ask, read, stamp
 use crate::error::ApiError;
 
 /// The two sides, under any of the names the peer knows them by.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = VllmScoreRequest)]
 struct ScoreRequest {
     #[serde(flatten)]
     basics: Basics,
+    /// One text, or as many as `text_2` has; also read as `queries` or `data_1`.
     #[serde(alias = "queries", alias = "data_1")]
     text_1: Texts,
+    /// Also read as `documents`, `items` or `data_2`.
     #[serde(alias = "documents", alias = "items", alias = "data_2")]
     text_2: Texts,
 }
@@ -29,7 +33,8 @@ struct ScoreRequest {
 /// A text of each side.
 pub(super) type Sides = (Arc<str>, Arc<str>);
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VllmScored)]
 struct Scored {
     index: usize,
     object: &'static str,
@@ -38,14 +43,11 @@ struct Scored {
 
 /// Numbers of pairs of texts, in vLLM's format.
 #[utoipa::path(post, path = "/compat/vllm/score", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json", example = json!({
+    request_body(content = ScoreRequest, content_type = "application/json", example = json!({
         "model": "reranker", "text_1": "What is 1/6 + 1/6?", "text_2": ["It is 1/3.", "It is 2/12."],
     })),
     responses(
-        (status = 200, description = "A number a pair: `data[].score`", body = Value),
-        (status = 400, description = "A field is wrong, or a text is too long", body = Value),
-        (status = 404, description = "No model has this name", body = Value),
-        (status = 503, description = "Too much waits, or the model is not ready; send it again", body = Value),
+        (status = 200, description = "A number a pair: `data[].score`", body = List<Scored>),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
@@ -59,8 +61,8 @@ pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body
 
 /// The same under the peer's other path.
 #[utoipa::path(post, path = "/compat/vllm/v1/score", tag = "compatibility",
-    request_body(content = Value, content_type = "application/json"),
-    responses((status = 200, description = "As `/compat/vllm/score`", body = Value)))]
+    request_body(content = ScoreRequest, content_type = "application/json"),
+    responses((status = 200, description = "As `/compat/vllm/score`", body = List<Scored>)))]
 pub(crate) async fn v1_score(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     score(state, headers, body).await
 }

@@ -21,14 +21,12 @@ const LONGEST_NOTE: usize = 4_096;
 /// Keeps an operator's word on a grade, instead of an earlier one. It counts for the rates of the channel if the grade was drawn by
 /// `POST /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
-    params(("id" = String, Path, description = "Id of the grade")),
+    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     request_body = AdjudicateRequest,
     responses(
         (status = 200, description = "The adjudication, kept", body = AdjudicationBody),
-        (status = 400, description = "The id is no id, or the body is no JSON", body = assay_wire::ProblemBody),
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
         (status = 422, description = "The grade has no verdict to adjudicate, or a field is wrong", body = assay_wire::ProblemBody),
-        (status = 503, description = "The record cannot be read or written", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn adjudicate(
     State(api): State<Api>,

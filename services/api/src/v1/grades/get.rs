@@ -16,12 +16,10 @@ use crate::error::{ApiError, ApiResult};
 
 /// One grade, with its task, prompt and completion as far as the record keeps them.
 #[utoipa::path(get, path = "/v1/grades/{id}", tag = "record",
-    params(("id" = String, Path, description = "Id of the grade")),
+    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "The grade", body = GradeDetail),
-        (status = 400, description = "The id is no id", body = assay_wire::ProblemBody),
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
-        (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn get(
     State(api): State<Api>,

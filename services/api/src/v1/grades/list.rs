@@ -32,12 +32,15 @@ pub(crate) struct ListQuery {
     /// Exact channel, as in `math/default`.
     channel: Option<String>,
     /// `graded`, `ungradable` or `failed`.
+    #[param(pattern = "^(graded|ungradable|failed)$")]
     outcome: Option<String>,
     /// Exact verdict, as in `wrong_answer`.
     verdict: Option<String>,
     /// What became of its appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    #[param(pattern = "^(overturned|upheld|disagreed|unjudged)$")]
     appeal: Option<String>,
     /// Exact batch.
+    #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     batch: Option<String>,
     /// Exact id of the item, as sent.
     id: Option<String>,
@@ -52,16 +55,16 @@ pub(crate) struct ListQuery {
     /// Latest time, exclusive, in microseconds since the Unix epoch.
     until_us: Option<i64>,
     /// Only grades before this one: `next` of the page before.
+    #[param(pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
     before: Option<String>,
     /// Rows of the page, 1 to 1,000; 100 unless given.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 /// Grades of the record, newest first, one page at a time.
 #[utoipa::path(get, path = "/v1/grades", tag = "record", params(ListQuery), responses(
     (status = 200, description = "A page of grades", body = GradesBody),
-    (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
-    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn list(
     State(api): State<Api>,

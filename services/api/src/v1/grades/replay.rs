@@ -11,14 +11,12 @@ use crate::{Api, render};
 
 /// Grades a stored item again. Nothing is recorded and nothing comes from a cache.
 #[utoipa::path(post, path = "/v1/grades/{id}/replay", tag = "record",
-    params(("id" = String, Path, description = "Id of the grade")),
+    params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     responses(
         (status = 200, description = "Both verdicts", body = ReplayBody),
-        (status = 400, description = "The id is no id", body = assay_wire::ProblemBody),
         (status = 404, description = "No grade has this id, or its bodies are not kept", body = assay_wire::ProblemBody),
         (status = 422, description = "The stored task no longer fits its grader", body = assay_wire::ProblemBody),
         (status = 429, description = "Too much work is waiting", body = assay_wire::ProblemBody),
-        (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn replay(
     State(api): State<Api>,

@@ -21,7 +21,7 @@ pub(crate) async fn list(State(api): State<Api>) -> Json<RewardModelsBody> {
 
 /// One reward model of this node.
 #[utoipa::path(get, path = "/v1/reward-models/{name}", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model")),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
         (status = 200, description = "The model", body = RewardModelBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),

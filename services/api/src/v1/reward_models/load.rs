@@ -19,13 +19,10 @@ use crate::error::ApiResult;
 /// Loads a model under a name, or replaces the one there, and answers when it is ready. Requests go on meanwhile, each with one
 /// version; when loading fails, the present model stays.
 #[utoipa::path(put, path = "/v1/reward-models/{name}", tag = "reward models", request_body = LoadRequest,
-    params(("name" = String, Path, description = "Name of the model")),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
         (status = 200, description = "The model, ready", body = ModelBody),
-        (status = 400, description = "The name is none, or the body is no JSON", body = ProblemBody),
         (status = 404, description = "No model has this name, and no source was given", body = ProblemBody),
-        (status = 422, description = "A field is wrong, or the source cannot be loaded", body = ProblemBody),
-        (status = 503, description = "Shutting down", body = ProblemBody),
     ))]
 pub(crate) async fn load(
     State(api): State<Api>,
@@ -71,7 +68,7 @@ fn give_up(api: &Api, name: &str) {
 
 /// Takes a model away. What waits for it is still answered; its pairs stay.
 #[utoipa::path(delete, path = "/v1/reward-models/{name}", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model")),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
         (status = 200, description = "It is gone", body = UnloadedBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),

@@ -23,14 +23,10 @@ use crate::v1::page;
 /// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to the same prompt. The answer comes
 /// when they survive a crash. The same pair is kept once, however often it is sent.
 #[utoipa::path(post, path = "/v1/reward-models/{name}/pairs", tag = "reward models", request_body = PairsRequest,
-    params(("name" = String, Path, description = "Name of the model")),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
         (status = 200, description = "How many were new", body = CollectedBody),
-        (status = 400, description = "The body is no JSON", body = ProblemBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
-        (status = 413, description = "Too many bytes or pairs", body = ProblemBody),
-        (status = 422, description = "A field is wrong; the pointer says which", body = ProblemBody),
-        (status = 503, description = "The record cannot be read or written", body = ProblemBody),
     ))]
 pub(crate) async fn collect(
     State(api): State<Api>,
@@ -76,17 +72,16 @@ pub(crate) struct PageQuery {
     /// Only pairs after this one: `next` of the page before; from the first without it.
     after: Option<u64>,
     /// Pairs of the page, 1 to 1,000; 100 unless given. A page of long pairs ends earlier.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
 /// Pairs of a reward model in the order of arrival, one page at a time. `next` stays good: asked again later, it gives what came since.
 /// Pairs of a model that is gone can still be read.
 #[utoipa::path(get, path = "/v1/reward-models/{name}/pairs", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model"), PageQuery),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$"), PageQuery),
     responses(
         (status = 200, description = "A page of pairs", body = PairsBody),
-        (status = 400, description = "A parameter is wrong", body = ProblemBody),
-        (status = 503, description = "The record cannot be read", body = ProblemBody),
     ))]
 pub(crate) async fn page(
     State(api): State<Api>,

@@ -18,7 +18,7 @@ use crate::v1::grade::LOCAL_CALLER;
 /// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never squeezed; `score` is what the model's
 /// declared normalisation makes of it. An input that the model cannot read has an `error` instead, and costs no other.
 #[utoipa::path(post, path = "/v1/reward-models/{name}/score", tag = "reward models",
-    params(("name" = String, Path, description = "Name of the model")),
+    params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     request_body(content = ScoreRequest, content_type = "application/json", example = json!({
         "items": [
             { "id": "a", "prompt": "What is 1/6 + 1/6?", "completion": "It is 1/3." },
@@ -27,13 +27,8 @@ use crate::v1::grade::LOCAL_CALLER;
     })),
     responses(
         (status = 200, description = "One result an input, in order", body = ScoreReply),
-        (status = 400, description = "The body is not JSON", body = ProblemBody),
         (status = 404, description = "No reward model has this name", body = ProblemBody),
         (status = 409, description = "The model has another version than the expected one", body = ProblemBody),
-        (status = 413, description = "Too many bytes, items or tokens", body = ProblemBody),
-        (status = 422, description = "A field is wrong; the pointer says which", body = ProblemBody),
-        (status = 429, description = "Too many tokens are waiting; `Retry-After` says for how long", body = ProblemBody),
-        (status = 503, description = "The model is not ready, or the node is shutting down", body = ProblemBody),
         (status = 504, description = "The turn did not come within `timeout_ms`", body = ProblemBody),
     ))]
 pub(crate) async fn score(

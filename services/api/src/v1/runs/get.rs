@@ -23,6 +23,7 @@ const MAX_STEPS: usize = 10_000;
 #[into_params(parameter_in = Query)]
 pub(crate) struct DetailQuery {
     /// The highest so many steps, 0 to 10,000; 100 unless given.
+    #[param(minimum = 0, maximum = 10000)]
     steps: Option<usize>,
 }
 
@@ -31,9 +32,7 @@ pub(crate) struct DetailQuery {
     params(("run" = String, Path, description = "Name of the run"), DetailQuery),
     responses(
         (status = 200, description = "The run", body = RunDetail),
-        (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
         (status = 404, description = "No run has this name", body = assay_wire::ProblemBody),
-        (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn get(
     State(api): State<Api>,

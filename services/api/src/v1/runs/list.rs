@@ -14,7 +14,6 @@ const MOST: u32 = 1_000;
 /// The runs in the record, the last used first, summed up; at most 1,000.
 #[utoipa::path(get, path = "/v1/runs", tag = "record", responses(
     (status = 200, description = "The runs", body = RunsBody),
-    (status = 503, description = "The record cannot be read", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<RunsBody>> {
     let runs = store(&api)?.runs(MOST).await?;

@@ -1,0 +1,124 @@
+//! Schemas of fields whose Rust types say less than what is accepted: texts or messages, policies, statistics, settings.
+
+use assay_correction::Statistic;
+use serde_json::{Value, json};
+
+/// Fields that are a text or an array of messages, and whether they may be null.
+const TEXTS_OR_MESSAGES: &[(&str, &str, bool)] = &[
+    ("ItemRequest", "prompt", true),
+    ("ItemRequest", "completion", false),
+    ("InputRequest", "prompt", true),
+    ("InputRequest", "completion", true),
+    ("PairRequest", "prompt", false),
+    ("PairRequest", "accepted", false),
+    ("PairRequest", "rejected", false),
+    ("PairBody", "prompt", false),
+    ("PairBody", "accepted", false),
+    ("PairBody", "rejected", false),
+    ("GradeDetail", "prompt", true),
+    ("GradeDetail", "completion", true),
+];
+
+/// Fields that are the name of a policy or the policy itself.
+const POLICIES: &[(&str, &str)] = &[("GradeRequest", "policy"), ("ItemRequest", "policy")];
+
+/// Writes the schemas of these fields into the document.
+pub(super) fn describe(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    let task = json!({ "$ref": "#/components/schemas/Task" });
+    schemas["ItemRequest"]["properties"]["checks"]["additionalProperties"] = task.clone();
+    schemas["ItemRequest"]["properties"]["task"] = task;
+    for (schema, field, nullable) in TEXTS_OR_MESSAGES {
+        let mut shapes = vec![
+            json!({ "type": "string" }),
+            json!({ "type": "array", "items": { "$ref": "#/components/schemas/Message" } }),
+        ];
+        if *nullable {
+            shapes.push(json!({ "type": "null" }));
+        }
+        replace(schemas, schema, field, json!({ "oneOf": shapes }));
+    }
+    for (schema, field) in POLICIES {
+        replace(schemas, schema, field, json!({ "type": ["string", "object", "null"], "example": "default" }));
+    }
+    let statistics: Vec<_> = Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
+    schemas["GradeRequest"]["properties"]["statistics"]["items"] = json!({ "type": "string", "enum": statistics });
+    schemas["SuggestRequest"]["allOf"][0] = settings();
+    schemas["Message"] = json!({
+        "type": "object",
+        "description": "One message of a chat. Fields not listed are kept for graders that read them.",
+        "required": ["role"],
+        "properties": {
+            "role": { "type": "string", "examples": ["assistant"] },
+            "content": { "description": "A string, an array of parts, or null beside tool calls." },
+        },
+    });
+}
+
+/// Names the formats of integers that are never negative: derived schemas call them `int32` and `int64`, whose largest value is half as large.
+pub(super) fn name_unsigned(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            let unsigned = keywords.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0);
+            match keywords.get_mut("format") {
+                Some(Value::String(format)) if unsigned && (format == "int32" || format == "int64") => {
+                    format.insert(0, 'u');
+                }
+                _ => {}
+            }
+            keywords.values_mut().for_each(name_unsigned);
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(name_unsigned),
+        _ => {}
+    }
+}
+
+/// Gives a field another schema and keeps its description.
+fn replace(schemas: &mut Value, schema: &str, field: &str, mut shape: Value) {
+    let Some(place) = properties(&mut schemas[schema], field) else { return };
+    shape["description"] = place["description"].take();
+    *place = shape;
+}
+
+/// The field of a schema, or of one of the schemas that it is made of.
+fn properties<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
+    if schema.get("allOf").is_some() {
+        let parts = schema["allOf"].as_array_mut()?;
+        return parts.iter_mut().find_map(|part| part.get_mut("properties")?.get_mut(field));
+    }
+    schema.get_mut("properties")?.get_mut(field)
+}
+
+/// How prompts are chosen; [`assay_correction::prompts::Suggest`] checks it.
+fn settings() -> Value {
+    let share = || json!({ "type": "number", "minimum": 0, "maximum": 1 });
+    let count = |most: u64| json!({ "type": "integer", "minimum": 1, "maximum": most });
+    let strength = || json!({ "type": "number", "minimum": 0.01, "maximum": 1000 });
+    json!({
+        "type": "object",
+        "description": "How to choose; every field has a default, and unknown ones are errors.",
+        "properties": {
+            "strategy": { "enum": ["mopps", "vade", "sec", "dump", "filter"] },
+            "allocation": { "enum": ["even", "knapsack", "dars", "dars_hw"] },
+            "count": count(100_000),
+            "rollouts": count(4_096),
+            "least": count(4_096),
+            "most": count(4_096),
+            "budget": { "type": ["integer", "null"], "minimum": 1, "maximum": 1_000_000 },
+            "target": share(),
+            "band": { "type": ["array", "null"], "items": share(), "minItems": 2, "maxItems": 2 },
+            "rates": { "type": ["object", "null"] },
+            "discount": share(),
+            "slow_discount": share(),
+            "prior": {
+                "type": "object", "required": ["alpha", "beta"],
+                "properties": { "alpha": strength(), "beta": strength() },
+            },
+            "thompson": { "type": "boolean" },
+            "step_size": { "type": "number", "exclusiveMinimum": 0, "maximum": 1 },
+            "window": count(u64::from(u32::MAX)),
+            "temperature": { "type": "number", "minimum": 0.001, "maximum": 1000 },
+            "unvisited": share(),
+        },
+    })
+}

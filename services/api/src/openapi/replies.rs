@@ -1,0 +1,56 @@
+//! Schemas of replies: every field is always there, null where it has no value, unless it is listed here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+/// Fields that are left out where they have no value, by schema.
+const LEFT_OUT: &[(&str, &[&str])] =
+    &[("ScoreBody", &["steps", "labels", "classes", "embedding"]), ("TeiRank", &["text"])];
+
+/// Requires every other field of the schemas that only replies have. Those of requests stay as they are.
+pub(super) fn require_fields(document: &mut Value) {
+    let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
+    for operation in document["paths"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .flat_map(|(_, operations)| operations.as_object().into_iter().flat_map(Map::values))
+    {
+        collect(document, &operation["requestBody"], &mut sent);
+        collect(document, &operation["responses"], &mut answered);
+    }
+    for name in answered.difference(&sent) {
+        let left_out = LEFT_OUT.iter().find(|(schema, _)| schema == name).map_or(&[][..], |(_, fields)| fields);
+        require(&mut document["components"]["schemas"][name], left_out);
+    }
+}
+
+/// Names of the schemas that a part of the document leads to.
+fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
+    match part {
+        Value::Object(fields) => {
+            if let Some(target) = fields.get("$ref").and_then(Value::as_str) {
+                let target = target.trim_start_matches('#');
+                let name = target.strip_prefix("/components/schemas/");
+                let is_new = name.is_none_or(|name| names.insert(name.to_owned()));
+                if let Some(found) = document.pointer(target).filter(|_| is_new) {
+                    collect(document, found, names);
+                }
+            }
+            fields.values().for_each(|value| collect(document, value, names));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(document, value, names)),
+        _ => {}
+    }
+}
+
+fn require(schema: &mut Value, left_out: &[&str]) {
+    for parts in ["allOf", "oneOf"] {
+        let parts = schema.get_mut(parts).and_then(Value::as_array_mut);
+        parts.into_iter().flatten().for_each(|part| require(part, left_out));
+    }
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    let always = properties.keys().filter(|name| !left_out.contains(&name.as_str()));
+    schema["required"] = always.cloned().collect();
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Sends requests made from the OpenAPI document to a server of its own, and holds the replies against the document.
+
+usage: start.py run.py PATH/TO/assay [--seconds N] [--seed N] [--document FILE]
+
+Fails, with the `curl` command that shows it, when a reply has a status, media type, header or body that the document does not declare,
+when it is a 5xx other than a 503 or 504 with `Retry-After`, or when the document is not valid OpenAPI 3.1. The same seed sends the same
+requests in the same order. `--document` only validates a document.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import urllib.request
+
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+import service
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance," \
+         "response_schema_conformance,unsupported_method,allow_header_conformance,says_when_to_retry," \
+         "stream_lines_conform,negative_data_rejection"
+LONGEST_OUTPUT = 60_000
+
+
+def validate(document):
+    """Ends the run when the document is not valid OpenAPI 3.1."""
+    problems = [f"{list(error.path)}: {error.message}" for error in OpenAPIV31SpecValidator(document).iter_errors()]
+    if problems:
+        sys.exit("the document is not valid OpenAPI 3.1:\n" + "\n".join(problems))
+
+
+def run(url, names, folder, seconds, seed):
+    """One run of the test client: its exit status and what it printed."""
+    hooks = pathlib.Path(__file__).resolve().parent
+    # What is only busy is declared, and says when to come back: `says_when_to_retry` checks that.
+    (folder / "schemathesis.toml").write_text('[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", 503, 504]\n')
+    command = [
+        sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--checks", CHECKS, "--phases",
+        "examples,coverage,fuzzing", "--max-time", str(seconds), "--seed", str(seed), "--workers", "1", "--mode", "all",
+        "--request-timeout", "60", "--suppress-health-check", "all", "--generation-database", "none", "--warnings", "off", "--no-color",
+        "--output-sanitize", "false",
+    ]
+    environment = {
+        **os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(hooks), "ASSAY_NAMES": json.dumps(names), "PYTHONHASHSEED": "0",
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds + 300,
+    )
+    return done.returncode, done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--document")
+    asked = parser.parse_args()
+    if asked.document:
+        validate(json.loads(pathlib.Path(asked.document).read_text(encoding="utf-8")))
+        return
+    with service.serve(os.path.abspath(asked.binary)) as (url, server, names, folder):
+        with urllib.request.urlopen(f"{url}/openapi.json") as reply:
+            validate(json.load(reply))
+        status, output = run(url, names, folder, asked.seconds, asked.seed)
+        alive = server.poll() is None
+    print(output if len(output) <= LONGEST_OUTPUT else f"{output[:LONGEST_OUTPUT]}\n… {len(output)} characters in all")
+    if not alive:
+        sys.exit("the server ended during the run")
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
