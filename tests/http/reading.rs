@@ -180,6 +180,7 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
         programs: Arc::new(Nothing),
         models: Arc::new(Nothing),
         metrics: Arc::new(String::new),
+        warming: Arc::default(),
         limits: ApiLimits::default(),
     });
     (assay_api::router(api), writes)

@@ -95,7 +95,7 @@ def main():
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--database", f"sqlite://{folder}/load.db"]
         service = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
-            line = next(line for line in service.stderr if "ready to grade" in line)
+            line = next(line for line in service.stderr if "listening" in line)
             port = int(re.search(r"127\.0\.0\.1:(\d+)", line).group(1))
             sys.exit(1 if asyncio.run(load(port, service.pid, count)) else 0)
         finally:

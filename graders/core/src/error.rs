@@ -77,6 +77,8 @@ error_codes! {
     DeadlineExceeded = "deadline_exceeded", 504;
     /// Too much work is waiting; retry after the time in `Retry-After`.
     Overloaded = "overloaded", 429;
+    /// The node is starting: it answers, but is not ready to grade at full speed.
+    Starting = "starting", 503;
     /// The node is shutting down.
     ShuttingDown = "shutting_down", 503;
     /// Nothing has this id or path.

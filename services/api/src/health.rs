@@ -13,7 +13,7 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The node takes batches and its record can be read.
+/// The node is warmed up, takes batches and can read its record.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
     (status = 200, description = "`ready`", body = String),
     (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),
@@ -21,6 +21,9 @@ pub(crate) async fn healthz() -> &'static str {
 pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<&'static str> {
     if !api.engine().admission().is_open() {
         return Err(ApiError::new(ErrorCode::ShuttingDown, "the node is shutting down"));
+    }
+    if api.is_warming() {
+        return Err(ApiError::new(ErrorCode::Starting, "the node is warming up; ask again in a second"));
     }
     if let Some(store) = api.engine().store() {
         store.ready().await?;

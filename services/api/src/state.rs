@@ -1,6 +1,7 @@
 //! What every endpoint shares.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_core::execution::Execute;
@@ -78,6 +79,8 @@ pub struct ApiParts {
     pub models: Arc<dyn RewardModels>,
     /// Text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// Whether the node is being warmed up, and so not ready yet.
+    pub warming: Arc<AtomicBool>,
     /// What bounds a request.
     pub limits: ApiLimits,
 }
@@ -107,6 +110,10 @@ impl Api {
 
     pub(crate) fn models(&self) -> &dyn RewardModels {
         self.0.models.as_ref()
+    }
+
+    pub(crate) fn is_warming(&self) -> bool {
+        self.0.warming.load(Ordering::Acquire)
     }
 
     pub(crate) fn metrics(&self) -> String {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
@@ -72,6 +73,8 @@ pub struct Node {
     config: Config,
     sandboxes: Sandboxes,
     models: Arc<dyn RewardModels>,
+    /// Whether the node is being warmed up, and so not ready yet.
+    warming: Arc<AtomicBool>,
 }
 
 impl Node {
@@ -113,7 +116,7 @@ impl Node {
         let channels = config.channels.settings();
         let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
-        Ok(Self { engine, config, sandboxes, models })
+        Ok(Self { engine, config, sandboxes, models, warming: Arc::default() })
     }
 
     /// The same with routes that ask these reward models instead; tests plant some that answer by rule.
@@ -179,6 +182,7 @@ impl Node {
             programs: Arc::new(self.sandboxes.programs.clone()),
             models: Arc::clone(&self.models),
             metrics: observe::metrics()?,
+            warming: Arc::clone(&self.warming),
             limits,
         }))
     }
@@ -203,10 +207,11 @@ impl Node {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
-        // Before load comes; what cannot be started is told by the items that need it.
-        if let Err(error) = self.sandboxes.warm() {
+        // Before load comes. What cannot be started is reported by the items that need it.
+        if let Err(error) = self.sandboxes.start() {
             tracing::warn!(%error, "cells cannot be started");
         }
+        let warming = tokio::spawn(self.warm_up());
         let loading = tokio::spawn({
             let (models, config) = (Arc::clone(&self.models), self.config.reward_models.clone());
             async move {
@@ -223,6 +228,7 @@ impl Node {
         }));
         // The sender is dropped only with the serving task, which then has nothing more to serve.
         let _ = stopped.await;
+        warming.abort();
         loading.abort();
         self.finish().await;
         // Replies are on their way; a client that does not read its own is not waited for.
@@ -230,6 +236,17 @@ impl Node {
             serving.abort();
         }
         Ok(())
+    }
+
+    /// Does what the first requests would otherwise wait for; until then the node is not ready.
+    fn warm_up(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (engine, sandboxes, warming) = (self.engine.clone(), self.sandboxes.clone(), Arc::clone(&self.warming));
+        warming.store(true, Ordering::Release);
+        async move {
+            tokio::join!(engine.warm(), sandboxes.warm());
+            warming.store(false, Ordering::Release);
+            tracing::info!("ready to grade");
+        }
     }
 
     /// Finishes what runs within `server.shutdown_seconds`; then kills the cells, refuses what models were asked, and closes the record.

@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use assay_cell::program::ImageInfo;
-use assay_cell::query::Server;
+use assay_cell::query::{self, Server};
 use assay_cell::{
-    CellError, CellOptions, Cells, Handlers, close_inherited, confine, end_with_parent, ignore_stop_signals, role,
-    survive_file_limits,
+    CellError, CellOptions, Cells, Handlers, Words, close_inherited, confine, end_with_parent, ignore_stop_signals,
+    role, survive_file_limits,
 };
 use assay_code::Programs;
+use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
 use assay_sqlbox::{Databases, Postgres, PostgresOptions};
 use assay_wasm::{Folder, ImageError, LANGUAGES};
+use futures::future::join_all;
 
 use crate::{config, observe};
 
@@ -24,6 +26,20 @@ const CELL_STACK: usize = 192 << 20;
 
 /// Longest wait of an ending cell for a reader of the log.
 const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// Longest time that one step of warming up may take; the node is ready afterwards all the same.
+const WARM_UP: Duration = Duration::from_secs(10);
+
+fn empty_program(language: &str) -> Execution {
+    Execution {
+        language: language.to_owned(),
+        text: String::new(),
+        stdin: Vec::new(),
+        seconds: 1.0,
+        memory_bytes: None,
+        turn: WARM_UP,
+    }
+}
 
 /// The cells of a node and what they can run.
 #[derive(Clone)]
@@ -34,7 +50,7 @@ pub struct Sandboxes {
     pub programs: Programs,
     /// Queries in them, and on a server where one is named.
     pub queries: Queries,
-    has_images: bool,
+    languages: Vec<String>,
 }
 
 impl Sandboxes {
@@ -50,21 +66,41 @@ impl Sandboxes {
         let arguments = vec![config.images.clone().into_os_string()];
         let cells = Cells::new(CellOptions { program, arguments, count });
         let images = images(config);
-        let has_images = !images.is_empty();
+        let languages = images.iter().map(|image| image.language.clone()).collect();
         let programs = Programs::new(cells.clone(), images);
         let queries = Queries::new(cells.clone(), server(sql));
-        Ok(Self { cells, programs, queries, has_images })
+        Ok(Self { cells, programs, queries, languages })
     }
 
     /// Starts the cells.
     ///
     /// # Errors
     /// [`CellError::Start`].
-    pub fn warm(&self) -> Result<(), CellError> {
-        if !self.has_images {
+    pub fn start(&self) -> Result<(), CellError> {
+        if self.languages.is_empty() {
             tracing::warn!("no image is built, so programs are not graded; `make images` builds them");
         }
         self.cells.warm()
+    }
+
+    /// Runs an empty program of each language and an empty query in every cell, so that none of them maps an image or compiles its
+    /// first module under a client's request.
+    pub async fn warm(&self) {
+        let cells = 0..self.cells.count();
+        for language in &self.languages {
+            let runs = cells.clone().map(|_| self.programs.execute(empty_program(language)));
+            for run in join_all(runs).await {
+                if let Err(error) = run {
+                    tracing::warn!(language, %error, "a cell did not run an empty program");
+                }
+            }
+        }
+        let queries = cells.map(|_| async { self.cells.ask(&query::Request::probe(), WARM_UP).await });
+        for reply in join_all(queries).await {
+            if let Err(error) = reply {
+                tracing::warn!(%error, "a cell did not run an empty query");
+            }
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use assay_core::ErrorCode;
 use assay_core::execution::{Executed, Execution, ExecutionEnd, NotExecuted};
 use axum::Json;
 use axum::body::Body;

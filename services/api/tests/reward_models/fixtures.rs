@@ -247,6 +247,7 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
         programs: Arc::new(NoPrograms),
         models: models.clone(),
         metrics: Arc::new(String::new),
+        warming: Arc::default(),
         limits,
     };
     Service { router: assay_api::router(Api::new(parts)), models }

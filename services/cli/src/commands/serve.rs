@@ -28,7 +28,7 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
     block_on(async {
         let node = Node::start(config).await?;
         let listener = node.listen().await?;
-        tracing::info!(address = %listener.local_addr()?, "ready to grade");
+        tracing::info!(address = %listener.local_addr()?, "listening");
         node.serve(listener, stop_signal()).await?;
         tracing::info!("stopped in order");
         Ok(Ended::Done)
