@@ -38,7 +38,7 @@ pub struct RecordState {
 }
 
 /// A recorded entry that the database refused for a reason that lies in the entry. It is durable, and no read sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAside {
     /// Its name among those that are set aside.
     pub name: String,

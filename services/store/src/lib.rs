@@ -30,7 +30,7 @@ mod writer;
 
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
-pub use store::{DurableStore, OpenError};
+pub use store::{DurableStore, OpenError, set_aside_entries};
 
 /// Reads bytes as frames of a spool without a key; answers how many hold an entry. For the fuzz target of the spool.
 #[doc(hidden)]

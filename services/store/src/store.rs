@@ -384,8 +384,19 @@ fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, S
     Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))
 }
 
+/// Counts the entries that the database at these options refused, without opening it: another node may use it.
+///
+/// # Errors
+/// What the system said of the spool's folder.
+pub fn set_aside_entries(options: &StoreOptions) -> std::io::Result<u64> {
+    let location = Location::parse(&options.database);
+    let spool = options.spool.clone().or_else(|| location?.spool());
+    spool.map_or(Ok(0), |spool| Aside::at(&spool).count())
+}
+
 fn set_aside(file: &AsideFile) -> SetAside {
     let Note { reason, batch, grades, time_us } = file.note.clone();
+    let batch = batch.and_then(|batch| batch.parse().ok());
     SetAside { name: file.name.clone(), batch, grades, bytes: file.bytes, reason, time_us }
 }
 

@@ -276,7 +276,8 @@ impl Writer {
     async fn set_aside(&mut self, item: &Arc<Item>, error: &DatabaseError) -> Result<(), DatabaseError> {
         self.database.probe(self.clock.unix_us()).await?;
         let (batch, grades) = (item.digest.batch, item.digest.totals.grades);
-        let note = Note { reason: error.to_string(), batch: Some(batch), grades, time_us: self.clock.unix_us() };
+        let note =
+            Note { reason: error.to_string(), batch: Some(batch.to_string()), grades, time_us: self.clock.unix_us() };
         let kept = match self.folder.clone() {
             Some(folder) => {
                 let item = item.clone();

@@ -6,6 +6,7 @@ pub mod grades;
 pub mod pairs;
 pub mod problem;
 mod reading;
+pub mod ready;
 pub mod reply;
 pub mod request;
 pub mod reward_models;
@@ -14,4 +15,5 @@ pub mod scoring;
 
 pub use problem::{Problem, ProblemBody};
 pub use reading::Warning;
+pub use ready::{ReadyBody, RecordBody};
 pub use request::{DecodeLimits, Decoded, GradeRequest, ItemRequest, decode};

@@ -9,7 +9,6 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use assay_core::BatchId;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{self, Seal};
@@ -28,7 +27,7 @@ pub(crate) struct Note {
     /// Why the entry was refused.
     pub(crate) reason: String,
     /// Its batch; `None` where the frame cannot be decoded.
-    pub(crate) batch: Option<BatchId>,
+    pub(crate) batch: Option<String>,
     /// Its grades.
     pub(crate) grades: u64,
     /// When it was set aside, in microseconds since the Unix epoch.
@@ -55,6 +54,11 @@ pub(crate) struct Aside {
 impl Aside {
     pub(crate) fn of(folder: &Folder) -> Self {
         Self { path: folder.path.join(FOLDER), seal: folder.seal() }
+    }
+
+    /// The files of the spool in this folder, to be counted.
+    pub(crate) fn at(spool: &Path) -> Self {
+        Self { path: spool.join(FOLDER), seal: Seal::PLAIN }
     }
 
     /// Keeps the frame of the entry that starts at `start`. It is on the disk when this returns.

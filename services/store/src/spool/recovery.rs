@@ -141,15 +141,16 @@ fn position(segment: &Segment, byte: usize) -> Position {
 mod tests {
     use std::path::Path;
 
-    use assay_core::record::Entry;
+    use assay_core::Hash;
+    use assay_core::record::{Body, BodyKind, Entry};
 
     use super::*;
     use crate::packs::Contents;
     use crate::spool::frame::Seal;
     use crate::spool::segment::{self, SEGMENT_HEADER};
 
-    fn frame_of(n: u128) -> Vec<u8> {
-        let entry = Entry {
+    fn entry(n: u128) -> Entry {
+        Entry {
             batch: n.into(),
             caller: "local".into(),
             run: None,
@@ -160,8 +161,11 @@ mod tests {
             bodies: Vec::new(),
             events: Vec::new(),
             claim: None,
-        };
-        frame::encode(&Seal::keyed(KEY), &entry, &Contents::default()).unwrap()
+        }
+    }
+
+    fn frame_of(n: u128) -> Vec<u8> {
+        frame::encode(&Seal::keyed(KEY), &entry(n), &Contents::default()).unwrap()
     }
 
     const KEY: [u8; 32] = [7; 32];
@@ -242,5 +246,68 @@ mod tests {
         let opened = Folder::open(folder.path(), "spool").unwrap();
         let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
         assert!(matches!(refused, OpenSpoolError::OtherVersion { segment: 1 }));
+    }
+
+    /// The frame of an entry that carries these bytes as a completion, which is not compressed.
+    fn frame_with(n: u128, content: Vec<u8>) -> Vec<u8> {
+        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
+        let contents = Contents::of(&[body], None, 0).unwrap();
+        frame::encode(&Seal::keyed(KEY), &entry(n), &contents).unwrap()
+    }
+
+    #[test]
+    fn a_frame_inside_a_completion_is_never_taken_for_one() {
+        let planted = [Seal::PLAIN, Seal::keyed([8; 32])]
+            .map(|seal| frame::encode(&seal, &entry(9), &Contents::default()).unwrap())
+            .concat();
+        let outer = frame_with(2, planted.clone());
+        assert!(outer.windows(planted.len()).any(|bytes| bytes == planted), "the completion is stored as it is");
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = [frame_of(1), outer, frame_of(3)].concat();
+        bytes[frame_of(1).len() + 5] ^= 1;
+        spool(folder.path(), &[&bytes, &frame_of(4)]);
+        assert_eq!(recovered(folder.path(), Position::default()), [1, 3, 4]);
+    }
+
+    #[test]
+    fn segments_from_before_frames_had_a_key_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&[], &frame_of(2)]);
+        let frame = frame::encode(&Seal::PLAIN, &entry(1), &Contents::default()).unwrap();
+        let bytes = [b"assay spool 0002".as_slice(), &frame].concat();
+        std::fs::write(folder.path().join("00000001.seg"), bytes).unwrap();
+        assert_eq!(recovered(folder.path(), Position::default()), [1, 2]);
+    }
+
+    #[test]
+    fn a_spool_without_a_key_gets_one_and_keeps_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("identity"), "spool").unwrap();
+        let first = Folder::open(folder.path(), "other").unwrap().identity;
+        assert_eq!(first.name, "spool");
+        assert_ne!(first.key, [0; 32]);
+        assert_eq!(Folder::open(folder.path(), "other").unwrap().identity, first);
+    }
+
+    #[test]
+    fn segments_of_another_key_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&frame_of(1)]);
+        std::fs::remove_file(folder.path().join("identity")).unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
+        assert!(matches!(refused, OpenSpoolError::OtherKey { segment: 1, .. }));
+        assert!(refused.to_string().contains("restore the file `identity`"));
+    }
+
+    #[test]
+    fn a_damaged_header_costs_no_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&frame_of(1)]);
+        let segment = folder.path().join("00000001.seg");
+        let mut bytes = std::fs::read(&segment).unwrap();
+        bytes[20] ^= 1;
+        std::fs::write(&segment, bytes).unwrap();
+        assert_eq!(recovered(folder.path(), Position::default()), [1]);
     }
 }

@@ -297,3 +297,65 @@ impl Database for Sqlite {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills the database until SQLite says that it is full, and applies once more after there is room again.
+    async fn fill(url: &str) {
+        let location = Location::parse(url).unwrap();
+        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
+        let good = || Arc::new(probe::sample(7).unwrap());
+        sqlite.apply_late(good(), 7).await.unwrap();
+        let pages: i64 = sqlx::query_scalar("pragma page_count").fetch_one(&sqlite.writer).await.unwrap();
+        let limit = |pages: i64| format!("pragma max_page_count = {pages}");
+        sqlx::query(sqlx::AssertSqlSafe(limit(pages))).execute(&sqlite.writer).await.unwrap();
+
+        let large = vec![7; 1 << 20];
+        let mut entry = assay_core::record::Entry::of_events(1.into(), "local".into(), Vec::new(), 7);
+        entry.bodies = vec![assay_core::record::Body {
+            hash: assay_core::Hash::of(&large),
+            kind: assay_core::record::BodyKind::Text,
+            content: large,
+        }];
+        let contents = crate::packs::Contents::of(&entry.bodies, None, 0).unwrap();
+        let large = Arc::new(Loaded::new(Arc::new(entry), contents));
+        let position = Position { segment: 1, byte: 100 };
+        for _ in 0..3 {
+            let refused = match sqlite.apply(&[(position, Arc::clone(&large))], position, 7).await {
+                Err(DatabaseError::Driver(sqlx::Error::Database(error))) => error,
+                Err(error) => panic!("{error}"),
+                // The connection was replaced, and with it the limit.
+                Ok(()) => break,
+            };
+            assert_eq!(refused.code().as_deref(), Some("13"), "{refused}");
+            assert!(!DatabaseError::from(sqlx::Error::Database(refused)).may_lie_in_entry());
+        }
+        sqlx::query(sqlx::AssertSqlSafe(limit(1 << 20))).execute(&sqlite.writer).await.unwrap();
+        sqlite.apply(&[(position, large)], position, 7).await.unwrap();
+        assert_eq!(sqlite.progress().await.unwrap(), position);
+        let grades: i64 = sqlx::query_scalar("select count(*) from grades").fetch_one(&sqlite.writer).await.unwrap();
+        assert_eq!(grades, 1);
+        sqlite.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_full_database_applies_again_once_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        fill(&format!("sqlite://{}", folder.path().join("assay.db").display())).await;
+        fill("sqlite::memory:").await;
+    }
+
+    #[tokio::test]
+    async fn a_probe_leaves_no_trace() {
+        let location = Location::parse("sqlite::memory:").unwrap();
+        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
+        sqlite.probe(7).await.unwrap();
+        let rows: i64 = sqlx::query_scalar("select (select count(*) from batches) + (select count(*) from runs)")
+            .fetch_one(&sqlite.writer)
+            .await
+            .unwrap();
+        assert_eq!(rows, 0);
+    }
+}
