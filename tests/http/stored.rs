@@ -31,6 +31,31 @@ async fn grades_are_listed_newest_first_page_by_page() {
 }
 
 #[tokio::test]
+async fn rewards_too_large_to_add_up_leave_the_record_working() {
+    let service = service().await;
+    for value in [1e308, -1e308, 1e308] {
+        let mut one = item("2", "\\boxed{2}");
+        one["meta"] = json!({ "m": value });
+        let mut request = batch([one.clone(), one]);
+        request["run"] = json!("x");
+        request["step"] = json!(1);
+        request["policy"] = json!({ "outcome": { "measure": "m" } });
+        let got = service.grade(&request).await;
+        assert_eq!(got.status, 200, "{:?}", got.bytes);
+        assert!(got.json()["results"].as_array().unwrap().iter().all(|result| result["recorded"] == true));
+        loop {
+            let ready = service.get("/readyz").await.json();
+            assert_eq!((&ready["status"], &ready["record"]["set_aside"]), (&json!("ready"), &json!(0)));
+            if ready["record"]["pending"] == 0 {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+    assert_eq!(service.get("/v1/runs/x").await.status, 200);
+}
+
+#[tokio::test]
 async fn wrong_parameters_are_told() {
     let service = service().await;
     for query in ["limit=0", "limit=x", "before=nonsense", "verdikt=1", "batch=1", "outcome=GRADED", "score_min=NaN"] {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::DatasetCheck;
 use crate::pair::CollectedPair;
 use crate::record::GradeRecord;
+use crate::sum;
 use crate::{GradeId, Hash};
 
 /// Counts are kept by stretches of time of this length, so that old ones can weigh less: ten minutes, in microseconds.
@@ -237,19 +238,19 @@ impl Checked {
     pub fn add(&mut self, other: &Self) {
         self.checks += other.checks;
         self.disagreed += other.disagreed;
-        self.weight += other.weight;
-        self.squares += other.squares;
-        self.disagreed_weight += other.disagreed_weight;
+        sum::add(&mut self.weight, other.weight);
+        sum::add(&mut self.squares, other.squares);
+        sum::add(&mut self.disagreed_weight, other.disagreed_weight);
     }
 
     fn push(&mut self, disagreed: bool, probability: f64) {
         let weight = 1.0 / probability;
         self.checks += 1;
-        self.weight += weight;
-        self.squares += weight * weight;
+        sum::add(&mut self.weight, weight);
+        sum::add(&mut self.squares, sum::square(weight));
         if disagreed {
             self.disagreed += 1;
-            self.disagreed_weight += weight;
+            sum::add(&mut self.disagreed_weight, weight);
         }
     }
 
@@ -257,7 +258,7 @@ impl Checked {
     fn turn(&mut self, disagreed: bool, weight: f64) {
         let (sign, change) = if disagreed { (1, weight) } else { (-1, -weight) };
         self.disagreed += sign;
-        self.disagreed_weight += change;
+        sum::add(&mut self.disagreed_weight, change);
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::GradeRecord;
+use crate::sum;
 
 /// Bins of rewards stop at this many tenths on either side; what lies beyond is counted in the last one.
 pub const LAST_REWARD_BIN: i32 = 20;
@@ -102,29 +103,26 @@ pub struct Sums {
 impl Sums {
     /// Adds one number.
     pub fn push(&mut self, number: f64) {
-        self.add(&Self { count: 1, sum: number, squares: number * number });
+        self.add(&Self { count: 1, sum: number, squares: sum::square(number) });
     }
 
     /// Adds other sums.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
+        sum::add(&mut self.sum, other.sum);
+        sum::add(&mut self.squares, other.squares);
     }
 
     /// The mean; `None` of nothing.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
+        sum::mean(self.sum, self.count)
     }
 
     /// The standard deviation, of the numbers themselves and not of a larger population; `None` of nothing.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
     pub fn deviation(&self) -> Option<f64> {
-        let mean = self.mean()?;
-        Some((self.squares / self.count as f64 - mean * mean).max(0.0).sqrt())
+        sum::deviation(self.sum, self.squares, self.count)
     }
 }
 

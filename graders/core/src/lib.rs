@@ -28,6 +28,7 @@ pub mod reward_model;
 pub mod rollup;
 pub mod spec;
 pub mod store;
+pub mod sum;
 pub mod table;
 pub mod task;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::record::GradeRecord;
+use crate::sum;
 
 /// One visit to a prompt: its rollouts at one step of a run. Masked items (ungradable, failed) are in none of the numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -25,13 +26,19 @@ pub struct Visit {
 }
 
 impl Visit {
+    /// Adds one rollout's reward.
+    pub fn add_reward(&mut self, reward: f64) {
+        let reward_squares = sum::square(reward);
+        self.add(&Self { rewards: 1, reward_sum: reward, reward_squares, ..Self::default() });
+    }
+
     /// Adds what `other` counted of the same step.
     pub fn add(&mut self, other: &Self) {
-        self.judged += other.judged;
-        self.passes += other.passes;
-        self.rewards += other.rewards;
-        self.reward_sum += other.reward_sum;
-        self.reward_squares += other.reward_squares;
+        self.judged = self.judged.saturating_add(other.judged);
+        self.passes = self.passes.saturating_add(other.passes);
+        self.rewards = self.rewards.saturating_add(other.rewards);
+        sum::add(&mut self.reward_sum, other.reward_sum);
+        sum::add(&mut self.reward_squares, other.reward_squares);
     }
 }
 
@@ -46,13 +53,10 @@ pub fn add_grades<'g>(visits: &mut Visits, grades: impl IntoIterator<Item = &'g 
         let visit =
             visits.entry((Arc::clone(run), prompt.clone(), step)).or_insert_with(|| Visit { step, ..Visit::default() });
         if let Some(pass) = grade.final_pass() {
-            visit.judged += 1;
-            visit.passes += u32::from(pass);
+            visit.add(&Visit { judged: 1, passes: u32::from(pass), ..Visit::default() });
         }
         if let Some(reward) = grade.reward {
-            visit.rewards += 1;
-            visit.reward_sum += reward;
-            visit.reward_squares += reward * reward;
+            visit.add_reward(reward);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::GradeRecord;
+use crate::sum;
 
 /// What the grades of one rollup of a run share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +62,7 @@ impl Totals {
             passes: (grade.pass == Some(true)).into(),
             scores: grade.score.is_some().into(),
             score_sum: score,
-            score_squares: score * score,
+            score_squares: sum::square(score),
             grade_us: grade.grade_us,
             queue_us: grade.queue_us,
         });
@@ -72,25 +73,22 @@ impl Totals {
         self.grades += other.grades;
         self.passes += other.passes;
         self.scores += other.scores;
-        self.score_sum += other.score_sum;
-        self.score_squares += other.score_squares;
+        sum::add(&mut self.score_sum, other.score_sum);
+        sum::add(&mut self.score_squares, other.score_squares);
         self.grade_us = self.grade_us.saturating_add(other.grade_us);
         self.queue_us = self.queue_us.saturating_add(other.queue_us);
     }
 
     /// Mean score; `None` without one.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
     pub fn mean_score(&self) -> Option<f64> {
-        (self.scores > 0).then(|| self.score_sum / self.scores as f64)
+        sum::mean(self.score_sum, self.scores)
     }
 
     /// Standard deviation of the scores, of these themselves and not of a larger population; `None` without one.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
     pub fn score_deviation(&self) -> Option<f64> {
-        let mean = self.mean_score()?;
-        Some((self.score_squares / self.scores as f64 - mean * mean).max(0.0).sqrt())
+        sum::deviation(self.score_sum, self.score_squares, self.scores)
     }
 }
 

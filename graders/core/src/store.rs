@@ -26,6 +26,34 @@ pub enum StoreError {
     Inconsistent(String),
 }
 
+/// How the record fares beside its contents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RecordState {
+    /// Entries that are recorded and not in the database yet.
+    pub pending: u64,
+    /// Entries that the database refused; see [`Reader::set_aside`].
+    pub set_aside: u64,
+    /// Why entries do not reach the database now; `None` while they do. They stay durable and visible meanwhile.
+    pub apply_error: Option<String>,
+}
+
+/// A recorded entry that the database refused for a reason that lies in the entry. It is durable, and no read sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetAside {
+    /// Its name among those that are set aside.
+    pub name: String,
+    /// Its batch; `None` where it cannot be decoded.
+    pub batch: Option<BatchId>,
+    /// Its grades.
+    pub grades: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Why it was refused.
+    pub reason: String,
+    /// When, in microseconds since the Unix epoch.
+    pub time_us: i64,
+}
+
 /// The durable side.
 pub trait Recorder: Send + Sync {
     /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and every read sees it.
@@ -38,6 +66,14 @@ pub trait Recorder: Send + Sync {
 
     /// Stops taking entries and brings all taken ones into the database.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Tries to apply the entries that are set aside; answers each with why it was refused again. What is applied is set aside no more.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if they cannot be listed.
+    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<(SetAside, Option<String>)>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// Which grades to list. Every field narrows; `None` does not.
@@ -250,11 +286,24 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
 
-    /// Whether reading works now; the message says why not.
+    /// Whether grades are recorded and can be read now; the message says why not.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// How the record fares.
+    fn state(&self) -> RecordState {
+        RecordState::default()
+    }
+
+    /// The entries that are set aside, in the order they were recorded.
+    ///
+    /// # Errors
+    /// [`StoreError`], as all reads.
+    fn set_aside(&self) -> BoxFuture<'_, Result<Vec<SetAside>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// Both sides in one.

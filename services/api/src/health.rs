@@ -1,6 +1,8 @@
 //! Is the node alive, is it ready, how is it doing.
 
 use assay_core::ErrorCode;
+use assay_wire::{ReadyBody, RecordBody};
+use axum::Json;
 use axum::extract::State;
 use http::header;
 
@@ -13,22 +15,27 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The node is warmed up, takes batches and can read its record.
+/// The node is warmed up and takes batches, and grades are recorded and can be read.
+///
+/// Entries that wait for the database or were set aside are reported and keep no node from being ready: they are durable.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
-    (status = 200, description = "`ready`", body = String),
+    (status = 200, description = "Ready, and how the record fares", body = ReadyBody),
     (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),
 ))]
-pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<&'static str> {
+pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>> {
     if !api.engine().admission().is_open() {
         return Err(ApiError::new(ErrorCode::ShuttingDown, "the node is shutting down"));
     }
     if api.is_warming() {
         return Err(ApiError::new(ErrorCode::Starting, "the node is warming up; ask again in a second"));
     }
+    let mut record = None;
     if let Some(store) = api.engine().store() {
-        store.ready().await?;
+        // Operators read why; none of it comes from a client.
+        store.ready().await.map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
+        record = Some(RecordBody::from(store.state()));
     }
-    Ok("ready\n")
+    Ok(Json(ReadyBody { status: "ready".to_owned(), record }))
 }
 
 /// Metrics in the Prometheus text format.

@@ -10,7 +10,7 @@ use assay_node::models::Lengths;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
-pub(crate) use record::{Export, Format, Grades, Record, Replay, Runs, Tail, Which};
+pub(crate) use record::{Export, Format, Grades, Record, RecordAction, Replay, Runs, SetAsideArguments, Tail, Which};
 
 /// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
 #[derive(Debug, Parser)]
@@ -49,6 +49,11 @@ pub(crate) enum Command {
     Models(Models),
     /// Grade stored items again with this binary and compare
     Replay(Replay),
+    /// Maintain the record of a node that does not run
+    Record {
+        #[command(subcommand)]
+        action: RecordAction,
+    },
     /// List the images programs run in, or build one
     Images(Images),
     /// Say what is installed and test each grader on itself, with timings

@@ -14,6 +14,7 @@ mod record;
 mod replay;
 mod runs;
 mod serve;
+mod set_aside;
 mod tail;
 mod template;
 
@@ -25,7 +26,7 @@ use assay_node::Config;
 use assay_node::config::Override;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, RecordAction};
 use crate::exit::Ended;
 
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
@@ -43,6 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
         Command::Replay(replay) => replay::run(file, &replay),
+        Command::Record { action: RecordAction::SetAside(arguments) } => set_aside::run(file, &arguments),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),
     }

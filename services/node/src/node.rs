@@ -263,6 +263,14 @@ impl Node {
     }
 }
 
+/// Counts the entries of the configured record that the database refused, also while a server uses it.
+///
+/// # Errors
+/// What the system said of the spool's folder.
+pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
+    assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
+}
+
 async fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Store>>, NodeError> {
     if config.store.database.is_empty() {
         return Ok(None);

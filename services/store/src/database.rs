@@ -34,8 +34,41 @@ pub(crate) enum DatabaseError {
     Replaced { path: PathBuf, found: String },
     #[error("an entry cannot be read back from the spool: {0}")]
     Spool(std::io::Error),
+    /// It can be read, and is not what was written.
+    #[error("an entry of the spool is damaged: {0}")]
+    Damaged(std::io::Error),
+    #[error("an entry cannot be set aside in the spool's folder: {0}")]
+    Aside(std::io::Error),
     #[error(transparent)]
     Content(#[from] BadContent),
+    #[error("applying panicked: {0}")]
+    Panicked(String),
+}
+
+/// Primary result codes of SQLite that say what an entry holds, not how the database fares. The list is short on purpose: of any other
+/// code the entry stays in the spool and is tried again.
+/// `SQLITE_ERROR` is the code of an overflowing integer, and of a missing table too, which [`Database::probe`] tells apart.
+const ENTRY_CODES: [u32; 5] = [
+    1,  // SQLITE_ERROR
+    18, // SQLITE_TOOBIG
+    19, // SQLITE_CONSTRAINT
+    20, // SQLITE_MISMATCH
+    25, // SQLITE_RANGE
+];
+
+impl DatabaseError {
+    /// Whether the entry may be what failed, so that trying again for ever would be in vain.
+    pub(crate) fn may_lie_in_entry(&self) -> bool {
+        match self {
+            Self::Driver(sqlx::Error::Database(error)) => {
+                let code = error.code().and_then(|code| code.parse::<u32>().ok());
+                code.is_some_and(|code| ENTRY_CODES.contains(&(code & 0xff)))
+            }
+            Self::Driver(sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }) => true,
+            Self::Row { .. } | Self::Content(_) | Self::Panicked(_) | Self::Damaged(_) => true,
+            Self::Driver(_) | Self::Replaced { .. } | Self::Spool(_) | Self::Aside(_) => false,
+        }
+    }
 }
 
 impl From<DatabaseError> for StoreError {
@@ -44,7 +77,11 @@ impl From<DatabaseError> for StoreError {
             DatabaseError::Driver(error) => Self::Unavailable(format!(
                 "the database does not answer ({error}): check its disk and who has it locked"
             )),
-            DatabaseError::Spool(_) | DatabaseError::Replaced { .. } => Self::Unavailable(error.to_string()),
+            DatabaseError::Spool(_)
+            | DatabaseError::Damaged(_)
+            | DatabaseError::Aside(_)
+            | DatabaseError::Replaced { .. }
+            | DatabaseError::Panicked(_) => Self::Unavailable(error.to_string()),
             other => Self::Inconsistent(other.to_string()),
         }
     }
@@ -69,6 +106,12 @@ pub(crate) trait Database: Send + Sync {
         progress: Position,
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>>;
+
+    /// Applies an entry whose turn was long ago. Grades that are there change nothing; a claim of another batch stays.
+    fn apply_late(&self, loaded: Arc<Loaded>, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
+
+    /// Whether the database takes an entry that is known to be good. Leaves no trace.
+    fn probe(&self, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
     /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now. Succeeds only if
     /// [`check`](Self::check) does after it.

@@ -9,15 +9,18 @@
 //!
 //! - `spool`: segment files, group commit, recovery after a crash;
 //! - `pending`: what is recorded and not in the database yet, in bounded memory;
-//! - `writer`: brings it there, however long the database was away;
+//! - `writer`: brings it there, however long the database was away, and sets aside what it refuses;
+//! - `health`: what is known of the parts that run;
 //! - `database`: what these ask of a database; `sqlite` answers it;
 //! - `merge`: reads over both.
 
 mod database;
+mod health;
 mod merge;
 pub mod metrics;
 mod options;
 mod packs;
+mod panics;
 mod pending;
 mod spool;
 mod sqlite;
@@ -27,7 +30,14 @@ mod writer;
 
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
-pub use store::{DurableStore, OpenError};
+pub use store::{DurableStore, OpenError, set_aside_entries};
+
+/// Reads bytes as frames of a spool without a key; answers how many hold an entry. For the fuzz target of the spool.
+#[doc(hidden)]
+#[must_use]
+pub fn read_frames(bytes: &[u8]) -> usize {
+    spool::frame::read_all(&spool::frame::Seal::PLAIN, bytes)
+}
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.
 pub const CLAIM_LIFETIME_US: i64 = 24 * 60 * 60 * 1_000_000;

@@ -14,6 +14,9 @@ const SPOOL_SEGMENTS: &str = "assay_store_spool_segments";
 const APPLY_SECONDS: &str = "assay_store_apply_seconds";
 const APPLIED_ENTRIES: &str = "assay_store_applied_entries_total";
 const APPLY_FAILURES: &str = "assay_store_apply_failures_total";
+const RECORDING: &str = "assay_store_recording";
+const APPLYING: &str = "assay_store_applying";
+const SET_ASIDE: &str = "assay_store_set_aside_entries";
 
 /// Names of all metrics of the store.
 pub const NAMES: &[&str] = &[
@@ -27,6 +30,9 @@ pub const NAMES: &[&str] = &[
     APPLY_SECONDS,
     APPLIED_ENTRIES,
     APPLY_FAILURES,
+    RECORDING,
+    APPLYING,
+    SET_ASIDE,
 ];
 
 /// Describes the metrics to the installed recorder.
@@ -52,6 +58,21 @@ pub(crate) fn describe() {
         APPLY_FAILURES,
         Unit::Count,
         "Transactions that failed and are tried again; the entries stay in the spool."
+    );
+    describe_gauge!(
+        RECORDING,
+        Unit::Count,
+        "1 if the last append to the spool succeeded, 0 if grades are not recorded now."
+    );
+    describe_gauge!(
+        APPLYING,
+        Unit::Count,
+        "1 if the last transaction succeeded, 0 if entries do not reach the database now."
+    );
+    describe_gauge!(
+        SET_ASIDE,
+        Unit::Count,
+        "Entries that the database refused, kept beside the spool until `assay record set-aside --apply` applies them."
     );
 }
 
@@ -83,6 +104,19 @@ pub(crate) fn spool_segments(segments: usize) {
 pub(crate) fn applied(took: Duration, entries: usize) {
     histogram!(APPLY_SECONDS).record(took);
     counter!(APPLIED_ENTRIES).increment(entries as u64);
+}
+
+pub(crate) fn recording(works: bool) {
+    gauge!(RECORDING).set(f64::from(u8::from(works)));
+}
+
+pub(crate) fn applying(works: bool) {
+    gauge!(APPLYING).set(f64::from(u8::from(works)));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge needs no last digit")]
+pub(crate) fn set_aside(entries: u64) {
+    gauge!(SET_ASIDE).set(entries as f64);
 }
 
 pub(crate) fn apply_failed() {

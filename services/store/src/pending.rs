@@ -95,15 +95,25 @@ impl Item {
             return Ok(held.clone());
         }
         let item = self.clone();
-        tokio::task::spawn_blocking(move || item.read_back()).await.map_err(io::Error::other)?
+        let read = tokio::task::spawn_blocking(move || item.read_back()).await;
+        // A frame that makes reading it panic would do so the next time.
+        read.unwrap_or_else(|error| Err(io::Error::new(io::ErrorKind::InvalidData, error)))
     }
 
     fn read_back(&self) -> io::Result<Arc<Loaded>> {
-        let segment =
-            self.segment.as_ref().ok_or_else(|| io::Error::other("an entry without a segment left the memory"))?;
+        let Some(segment) = &self.segment else {
+            return Err(io::Error::other("an entry without a segment left the memory"));
+        };
+        Loaded::from_frame(&segment.seal, &self.frame()?).map(Arc::new)
+    }
+
+    /// Its frame, as it lies in its segment; of an entry without one, nothing.
+    pub(crate) fn frame(&self) -> io::Result<Vec<u8>> {
+        let Some(segment) = &self.segment else {
+            return Ok(Vec::new());
+        };
         let length = usize::try_from(self.end.byte - self.start.byte).map_err(io::Error::other)?;
-        let bytes = segment.read(self.start.byte, length)?;
-        Loaded::from_frame(&bytes).map(Arc::new)
+        segment.read(self.start.byte, length)
     }
 
     fn held_bytes(&self) -> usize {

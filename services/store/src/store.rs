@@ -1,7 +1,7 @@
 //! Responsible for putting spool, writer and database together, for opening and closing them in the right order, and for what an entry
 //! must look like to be taken. Reads are `merge`'s, writing is the spool's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -15,17 +15,21 @@ use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
-use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_core::store::{GradeFilter, GradePage, Reader, RecordState, Recorder, RunSummary, SetAside, StoreError};
 use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
 
 use crate::database::{Database, DatabaseError};
+use crate::health::Health;
 use crate::merge::Sources;
 use crate::options::StoreOptions;
 use crate::packs::Contents;
+use crate::panics::CatchPanic;
 use crate::pending::{Digest, Pending};
+use crate::spool::aside::{Aside, AsideFile, Note};
 use crate::spool::commit::{self, Append, Journal};
+use crate::spool::frame::Seal;
 use crate::spool::segment::Folder;
 use crate::spool::{OpenSpoolError, frame, recovery};
 use crate::sqlite::{Location, POSITION_BITS, Sqlite};
@@ -70,6 +74,9 @@ pub struct DurableStore {
     compression: i32,
     /// One for each core: more threads would compress no faster and hold a context of zstd each.
     encoders: Semaphore,
+    /// How frames are written.
+    seal: Seal,
+    health: Arc<Health>,
     close_timeout: Duration,
     read_timeout: Duration,
     closed: AtomicBool,
@@ -98,7 +105,8 @@ impl DurableStore {
             Some(path) => Some(Arc::new(open_folder(path, clock.as_ref()).await?)),
             None => None,
         };
-        let spool = folder.as_ref().map_or_else(|| "memory".to_owned(), |folder| folder.identity.clone());
+        let spool = folder.as_ref().map_or_else(|| "memory".to_owned(), |folder| folder.identity.name.clone());
+        let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
         let unopened =
             |error: DatabaseError| OpenError::Database { url: options.database.clone(), reason: error.to_string() };
         let sqlite = Sqlite::open(&location, spool, options.readers).await.map_err(|error| unopened(error.into()))?;
@@ -106,28 +114,53 @@ impl DurableStore {
         let progress = database.progress().await.map_err(unopened)?;
 
         let pending = Arc::new(Pending::new(options.pending_bytes));
+        let health = Arc::new(Health::default());
+        health.appended(Ok(()));
+        health.applied(Ok(()));
         let mut first_segment = progress.segment + 1;
+        let mut retried = BTreeSet::new();
         let journal = match &folder {
             Some(folder) => {
                 let last = folder.segments().last().map_or(0, |last| last.number);
                 first_segment = first_segment.max(last + 1);
-                let (folder_of_scan, waiting) = (folder.clone(), pending.clone());
-                let replayed = blocking(move || recovery::recover(&folder_of_scan, progress, &waiting)).await?;
-                tracing::info!(spool = %folder.identity, entries = replayed, "the spool is open; entries in it go to the database now");
+                let (folder_of_scan, waiting, now_us) = (folder.clone(), pending.clone(), clock.unix_us());
+                let scan = move || {
+                    let replayed = recovery::recover(&folder_of_scan, progress, &waiting, now_us)?;
+                    let aside = Aside::of(&folder_of_scan);
+                    let io = |source| OpenSpoolError::Io { path: folder_of_scan.path.clone(), source };
+                    let counted = (aside.count().map_err(io)?, aside.starts_from(progress).map_err(io)?);
+                    Ok::<_, OpenSpoolError>((replayed, counted))
+                };
+                let (replayed, (set_aside, starts)) = blocking(scan).await?;
+                health.count_set_aside(set_aside);
+                retried = starts;
+                if set_aside > 0 {
+                    tracing::warn!(entries = set_aside, "entries are set aside: `assay record set-aside` lists them");
+                }
+                tracing::info!(spool = %folder.identity.name, entries = replayed, "the spool is open; entries in it go to the database now");
                 Journal::Folder { folder: folder.clone(), segment_bytes: options.segment_bytes }
             }
             None => Journal::Memory,
         };
         let (appends, committer) =
-            commit::start(journal, first_segment, pending.clone(), clock.clone()).map_err(OpenError::Thread)?;
+            commit::start(journal, first_segment, pending.clone(), health.clone(), clock.clone())
+                .map_err(OpenError::Thread)?;
         let (draining, drained) = watch::channel(false);
         let writer = Writer {
             database: database.clone(),
             pending: pending.clone(),
+            health: health.clone(),
             folder: folder.clone(),
             clock: clock.clone(),
             draining: drained,
             progress,
+            retried,
+        };
+        let watched = health.clone();
+        let writer = async move {
+            if let Err(reason) = CatchPanic::new(writer.run()).await {
+                watched.writer_ended(reason);
+            }
         };
         Ok(Self {
             database,
@@ -136,13 +169,15 @@ impl DurableStore {
             clock,
             compression: options.compression,
             encoders: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
+            seal,
+            health,
             close_timeout: options.close_timeout,
             read_timeout: options.read_timeout,
             closed: AtomicBool::new(false),
             running: Mutex::new(Running {
                 appends: Some(appends),
                 committer: Some(committer),
-                writer: Some(task::spawn(writer.run())),
+                writer: Some(task::spawn(writer)),
             }),
             draining,
         })
@@ -166,13 +201,13 @@ impl DurableStore {
         check(&entry)?;
         let bytes: usize = entry.bodies.iter().map(|body| body.content.len()).sum();
         let size = bytes + entry.grades.len() * 512;
-        let compression = self.compression;
+        let (compression, seal) = (self.compression, self.seal);
         let (frame, digest, loaded) = if size < WORTH_A_THREAD {
-            encode(entry, compression)?
+            encode(&seal, entry, compression)?
         } else {
             // The semaphore is never closed; without a permit the entry is compressed all the same.
             let _permit = self.encoders.acquire().await.ok();
-            task::spawn_blocking(move || encode(entry, compression))
+            task::spawn_blocking(move || encode(&seal, entry, compression))
                 .await
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??
         };
@@ -183,9 +218,68 @@ impl DurableStore {
             None => false,
         };
         if !taken {
-            return Err(closed());
+            return Err(self.refusal());
         }
-        answered.await.unwrap_or_else(|_| Err(closed()))
+        answered.await.unwrap_or_else(|_| Err(self.refusal()))
+    }
+
+    fn refusal(&self) -> StoreError {
+        if self.closed.load(Ordering::Acquire) { closed() } else { self.health.refusal() }
+    }
+
+    /// Whether grades are recorded and can be read now.
+    async fn check(&self) -> Result<(), StoreError> {
+        self.health.check()?;
+        if let (Some(_), Some(folder)) = (self.health.append_error(), self.folder.clone()) {
+            // Nobody may send anything while the node is not ready, so no append would show that the spool works again.
+            let tried = blocking(move || folder.probe()).await.map_err(|error| error.to_string());
+            self.health.appended(tried.clone());
+            tried.map_err(|error| {
+                StoreError::Unavailable(format!(
+                    "the spool cannot be written ({error}): free space on its disk or restore its folder"
+                ))
+            })?;
+        }
+        self.database.check()?;
+        self.database.snapshot().await?;
+        Ok(())
+    }
+
+    fn aside(&self) -> Option<Aside> {
+        self.folder.as_deref().map(Aside::of)
+    }
+
+    async fn list_set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
+        let Some(aside) = self.aside() else { return Ok(Vec::new()) };
+        let files = blocking(move || aside.list()).await.map_err(unreadable)?;
+        Ok(files.iter().map(set_aside).collect())
+    }
+
+    async fn try_set_aside(&self) -> Result<Vec<(SetAside, Option<String>)>, StoreError> {
+        let (Some(aside), Some(folder)) = (self.aside(), self.folder.clone()) else { return Ok(Vec::new()) };
+        let files = blocking(move || aside.list()).await.map_err(unreadable)?;
+        let mut tried = Vec::with_capacity(files.len());
+        for file in files {
+            let described = set_aside(&file);
+            let error = self.apply_file(&folder, file).await.err();
+            tried.push((described, error));
+        }
+        let counted = Aside::of(&folder);
+        self.health.count_set_aside(blocking(move || counted.count()).await.map_err(unreadable)?);
+        Ok(tried)
+    }
+
+    async fn apply_file(&self, folder: &Arc<Folder>, file: AsideFile) -> Result<(), String> {
+        let aside = Aside::of(folder);
+        let (file, loaded) = blocking(move || {
+            let loaded = aside.load(&file);
+            (file, loaded)
+        })
+        .await;
+        let loaded = Arc::new(loaded.map_err(|error| error.to_string())?);
+        self.database.apply_late(loaded, self.clock.unix_us()).await.map_err(|error| error.to_string())?;
+        let aside = Aside::of(folder);
+        blocking(move || aside.remove_file(&file)).await.map_err(|error| error.to_string())
     }
 
     async fn shut(&self) -> Result<(), StoreError> {
@@ -281,13 +375,34 @@ async fn open_folder(path: PathBuf, clock: &dyn Clock) -> Result<Folder, OpenSpo
 
 type Encoded = (Vec<u8>, Digest, Arc<Loaded>);
 
-fn encode(entry: Arc<Entry>, compression: i32) -> Result<Encoded, StoreError> {
+fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, StoreError> {
     let unusable = |error: &dyn std::fmt::Display| StoreError::Unavailable(error.to_string());
     let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
     let contents = Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
-    let frame = frame::encode(&entry, &contents).map_err(|error| unusable(&error))?;
+    let frame = frame::encode(seal, &entry, &contents).map_err(|error| unusable(&error))?;
     let digest = Digest::of(&entry, &contents);
     Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))
+}
+
+/// Counts the entries that the database at these options refused, without opening it: another node may use it.
+///
+/// # Errors
+/// What the system said of the spool's folder.
+pub fn set_aside_entries(options: &StoreOptions) -> std::io::Result<u64> {
+    let location = Location::parse(&options.database);
+    let spool = options.spool.clone().or_else(|| location?.spool());
+    spool.map_or(Ok(0), |spool| Aside::at(&spool).count())
+}
+
+fn set_aside(file: &AsideFile) -> SetAside {
+    let Note { reason, batch, grades, time_us } = file.note.clone();
+    let batch = batch.and_then(|batch| batch.parse().ok());
+    SetAside { name: file.name.clone(), batch, grades, bytes: file.bytes, reason, time_us }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn unreadable(error: std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("the entries set aside cannot be read ({error}): check the spool's folder"))
 }
 
 /// What the tables rely on: a grade's batch, run, step and caller are its entry's, and its id follows from its batch and position.
@@ -328,6 +443,10 @@ impl Recorder for DurableStore {
 
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(self.shut())
+    }
+
+    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<(SetAside, Option<String>)>, StoreError>> {
+        Box::pin(self.try_set_aside())
     }
 }
 
@@ -418,10 +537,18 @@ impl Reader for DurableStore {
     }
 
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async {
-            self.database.check()?;
-            self.database.snapshot().await?;
-            Ok(())
-        })
+        Box::pin(self.check())
+    }
+
+    fn state(&self) -> RecordState {
+        RecordState {
+            pending: self.pending.len() as u64,
+            set_aside: self.health.set_aside(),
+            apply_error: self.health.apply_error(),
+        }
+    }
+
+    fn set_aside(&self) -> BoxFuture<'_, Result<Vec<SetAside>, StoreError>> {
+        Box::pin(self.list_set_aside())
     }
 }

@@ -3,6 +3,7 @@
 
 use assay_core::record::GradeRecord;
 use assay_core::store::RunSummary;
+use assay_core::sum;
 
 /// Sums over some grades of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,7 +53,7 @@ impl RunTotals {
         self.failed += other.failed;
         self.passed += other.passed;
         self.scores += other.scores;
-        self.score_sum += other.score_sum;
+        sum::add(&mut self.score_sum, other.score_sum);
         self.last_step = self.last_step.max(other.last_step);
         self.times = match (self.times, other.times) {
             (Some((first, last)), Some((other_first, other_last))) => {
@@ -65,8 +66,6 @@ impl RunTotals {
     /// The sums as the operator reads them; `None` without a grade.
     pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
         let (first_us, last_us) = self.times?;
-        #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
-        let mean_score = (self.scores > 0).then(|| self.score_sum / self.scores as f64);
         Some(RunSummary {
             run: run.to_owned(),
             grades: self.grades,
@@ -74,7 +73,7 @@ impl RunTotals {
             ungradable: self.ungradable,
             failed: self.failed,
             passed: self.passed,
-            mean_score,
+            mean_score: sum::mean(self.score_sum, self.scores),
             last_step: self.last_step,
             first_us,
             last_us,

@@ -1,10 +1,14 @@
 //! Responsible for bringing recorded entries into the database: in order, many in one transaction, however long the database is away.
 //! Answers no request; a recorded entry is durable in the spool and visible through [`Pending`] before it gets here.
 //!
+//! An entry that the database refuses must not stop those behind it. Failures that may lie in an entry halve the next transaction until
+//! one entry is alone in it; refused [`TRIES`] times by a database that takes a good entry, it is set aside (see `spool::aside`) and the
+//! progress passes it. Failures of disk, locks and files are tried again for ever, and set nothing aside.
+//!
 //! A segment is deleted only when the database has said that everything applied so far survives power loss; see
 //! [`Database::checkpoint`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +19,12 @@ use assay_core::{Clock, Hash};
 use tokio::sync::watch;
 
 use crate::database::{Database, DatabaseError};
+use crate::health::Health;
 use crate::metrics;
 use crate::packs::Contents;
 use crate::pending::{Item, Pending};
-use crate::spool::frame;
+use crate::spool::aside::{Aside, Note};
+use crate::spool::frame::{self, Seal};
 use crate::spool::segment::{Folder, Position};
 
 /// Most grades of one transaction.
@@ -36,6 +42,9 @@ const LINGER: Duration = Duration::from_millis(50);
 /// Pause after a failed transaction, doubled up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How often an entry is tried alone before it is set aside.
+const TRIES: u32 = 3;
 
 /// An entry and its compressed contents, as they are held in memory.
 #[derive(Debug)]
@@ -78,8 +87,8 @@ impl Loaded {
         }
     }
 
-    pub(crate) fn from_frame(bytes: &[u8]) -> io::Result<Self> {
-        if frame::measure(bytes) != Some(bytes.len()) {
+    pub(crate) fn from_frame(seal: &Seal, bytes: &[u8]) -> io::Result<Self> {
+        if frame::measure(seal, bytes) != Some(bytes.len()) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame of the spool is damaged"));
         }
         let (entry, contents) =
@@ -97,6 +106,7 @@ fn is_damage(error: &io::Error) -> bool {
 pub(crate) struct Writer {
     pub(crate) database: Arc<dyn Database>,
     pub(crate) pending: Arc<Pending>,
+    pub(crate) health: Arc<Health>,
     /// `None` where nothing is spooled to files.
     pub(crate) folder: Option<Arc<Folder>>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -104,6 +114,30 @@ pub(crate) struct Writer {
     pub(crate) draining: watch::Receiver<bool>,
     /// How far the database is.
     pub(crate) progress: Position,
+    /// Starts of entries that were set aside and are tried again, since the database did not keep that they were passed.
+    pub(crate) retried: BTreeSet<Position>,
+}
+
+/// How the search for a refused entry goes.
+struct Search {
+    /// Most entries of the next transaction.
+    most: usize,
+    /// How often the oldest entry was refused alone.
+    refusals: u32,
+}
+
+impl Search {
+    const NONE: Self = Self { most: usize::MAX, refusals: 0 };
+}
+
+/// What follows a failed transaction.
+enum Next {
+    /// Another try at once.
+    Again,
+    /// Another try after a pause.
+    Pause,
+    /// Nothing: closing, and there is no database to wait for.
+    End,
 }
 
 impl Writer {
@@ -113,6 +147,7 @@ impl Writer {
         self.release().await;
         let mut pause = FIRST_PAUSE;
         let mut reported = None;
+        let mut search = Search::NONE;
         loop {
             let items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
             if items.is_empty() {
@@ -126,33 +161,28 @@ impl Writer {
                 continue;
             }
             let grades: u64 = items.iter().map(|item| item.digest.totals.grades).sum();
-            if grades < WORTH_A_TRANSACTION && !*self.draining.borrow() {
+            if grades < WORTH_A_TRANSACTION && search.most == usize::MAX && !*self.draining.borrow() {
                 tokio::select! {
                     () = tokio::time::sleep(LINGER) => {}
                     _ = self.draining.changed() => {}
                 }
             }
-            let items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
+            let mut items = self.pending.oldest(TRANSACTION_GRADES, TRANSACTION_BYTES);
+            items.truncate(search.most);
             match self.apply(&items).await {
                 Ok(()) => {
+                    self.health.applied(Ok(()));
                     pause = FIRST_PAUSE;
                     reported = None;
+                    search = Search { most: search.most.saturating_mul(2), refusals: 0 };
                     self.release().await;
                 }
                 Err(error) => {
                     metrics::apply_failed();
-                    if matches!(error, DatabaseError::Replaced { .. }) {
-                        // Lasts until someone acts: said once for each change, not for each try.
-                        let found = error.to_string();
-                        if reported.as_ref() != Some(&found) {
-                            tracing::error!(%error, "grades are not applied: they stay in the spool");
-                            reported = Some(found);
-                        }
-                        if *self.draining.borrow() {
-                            break;
-                        }
-                    } else {
-                        tracing::warn!(%error, entries = items.len(), pause_ms = pause.as_millis(), "the database does not take grades: they stay in the spool");
+                    match self.failed(error, &items, &mut search, &mut reported).await {
+                        Next::Again => continue,
+                        Next::End => break,
+                        Next::Pause => {}
                     }
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
@@ -165,27 +195,134 @@ impl Writer {
         self.release().await;
     }
 
+    /// Decides what follows a failed transaction of these items.
+    async fn failed(
+        &mut self,
+        mut error: DatabaseError,
+        items: &[Arc<Item>],
+        search: &mut Search,
+        reported: &mut Option<String>,
+    ) -> Next {
+        if error.may_lie_in_entry() {
+            if items.len() > 1 {
+                search.most = items.len() / 2;
+                return Next::Again;
+            }
+            search.refusals += 1;
+            if search.refusals >= TRIES
+                && let [item] = items
+            {
+                match self.set_aside(item, &error).await {
+                    Ok(()) => {
+                        *search = Search::NONE;
+                        return Next::Again;
+                    }
+                    // Not the entry, or not the entry alone.
+                    Err(other) => error = other,
+                }
+            }
+        }
+        let found = error.to_string();
+        self.health.applied(Err(found.clone()));
+        if matches!(error, DatabaseError::Replaced { .. }) {
+            // Lasts until someone acts: said once for each change, not for each try.
+            if reported.as_ref() != Some(&found) {
+                tracing::error!(%error, "grades are not applied: they stay in the spool");
+                *reported = Some(found);
+            }
+            if *self.draining.borrow() {
+                return Next::End;
+            }
+        } else {
+            tracing::warn!(%error, entries = items.len(), "the database does not take grades: they stay in the spool");
+        }
+        Next::Pause
+    }
+
     async fn apply(&mut self, items: &[Arc<Item>]) -> Result<(), DatabaseError> {
-        let Some(last) = items.last() else {
-            return Ok(());
-        };
         let mut entries = Vec::with_capacity(items.len());
         for item in items {
             match item.load().await {
                 Ok(loaded) => entries.push((item.end, loaded)),
-                // Only damage is skipped; a disk that does not answer is asked again.
+                // A disk that does not answer is asked again.
                 Err(error) if !is_damage(&error) => return Err(DatabaseError::Spool(error)),
-                Err(error) => {
-                    tracing::error!(%error, segment = item.start.segment, byte = item.start.byte, "a frame of the spool is skipped");
-                }
+                Err(error) if entries.is_empty() => return Err(DatabaseError::Damaged(error)),
+                // Those before it go first.
+                Err(_) => break,
             }
         }
+        let Some((last, _)) = entries.last() else {
+            return Ok(());
+        };
+        let last = *last;
         let started = self.clock.monotonic();
-        self.database.apply(&entries, last.end, self.clock.unix_us()).await?;
+        self.database.apply(&entries, last, self.clock.unix_us()).await?;
         metrics::applied(self.clock.monotonic().saturating_sub(started), entries.len());
-        self.progress = last.end;
-        self.pending.forget_through(last.end);
+        let applied = items.iter().take(entries.len()).filter(|item| self.retried.contains(&item.start));
+        let applied: Vec<Position> = applied.map(|item| item.start).collect();
+        for start in applied {
+            self.forget_aside(start).await;
+        }
+        self.pass(last);
         Ok(())
+    }
+
+    fn pass(&mut self, progress: Position) {
+        self.progress = progress;
+        self.pending.forget_through(progress);
+    }
+
+    /// Keeps an entry that cannot be applied, and passes it. Fails where the database would not take a good one either.
+    async fn set_aside(&mut self, item: &Arc<Item>, error: &DatabaseError) -> Result<(), DatabaseError> {
+        self.database.probe(self.clock.unix_us()).await?;
+        let (batch, grades) = (item.digest.batch, item.digest.totals.grades);
+        let note =
+            Note { reason: error.to_string(), batch: Some(batch.to_string()), grades, time_us: self.clock.unix_us() };
+        let kept = match self.folder.clone() {
+            Some(folder) => {
+                let item = item.clone();
+                let keep = move || {
+                    let frame = match item.frame() {
+                        // Of a segment that was cut off there is nothing to keep but that it was.
+                        Err(error) if is_damage(&error) => Vec::new(),
+                        frame => frame?,
+                    };
+                    let aside = Aside::of(&folder);
+                    aside.keep(item.start, &note, &frame)?;
+                    aside.count()
+                };
+                let done = tokio::task::spawn_blocking(keep).await;
+                done.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(DatabaseError::Aside)?
+            }
+            // Such a record is gone with the process in any case.
+            None => self.health.set_aside() + 1,
+        };
+        self.database.apply(&[], item.end, self.clock.unix_us()).await?;
+        tracing::error!(
+            %error,
+            %batch,
+            grades,
+            "the database refuses an entry, which is set aside: `assay record set-aside` lists it and applies it later"
+        );
+        self.health.count_set_aside(kept);
+        self.pass(item.end);
+        Ok(())
+    }
+
+    /// Removes the copy of an entry that could be applied after all.
+    async fn forget_aside(&mut self, start: Position) {
+        self.retried.remove(&start);
+        let Some(folder) = self.folder.clone() else { return };
+        let forget = move || {
+            let aside = Aside::of(&folder);
+            aside.forget(start)?;
+            aside.count()
+        };
+        match tokio::task::spawn_blocking(forget).await.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            Ok(left) => self.health.count_set_aside(left),
+            // Applied again by an operator it changes nothing.
+            Err(error) => tracing::warn!(%error, "the copy of an applied entry cannot be removed"),
+        }
     }
 
     /// Deletes the segments that the database no longer needs, once it has made itself independent of them.

@@ -251,9 +251,7 @@ fn visit(marks: &[Mark]) -> Visit {
     let mut visit = Visit::default();
     for mark in marks {
         if let Some(reward) = mark.reward {
-            visit.rewards += 1;
-            visit.reward_sum += reward;
-            visit.reward_squares += reward * reward;
+            visit.add_reward(reward);
         }
         if let (Some(pass), Some(_)) = (mark.pass, mark.reward) {
             visit.judged += 1;

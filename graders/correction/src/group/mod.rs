@@ -69,9 +69,7 @@ impl Group<'_> {
         let (judged, passes) = self.verdicts();
         let mut visit = Visit { judged, passes, ..Visit::default() };
         for reward in self.members.iter().filter_map(Member::value) {
-            visit.rewards += 1;
-            visit.reward_sum += reward;
-            visit.reward_squares += reward * reward;
+            visit.add_reward(reward);
         }
         visit
     }

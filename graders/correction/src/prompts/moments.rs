@@ -16,7 +16,7 @@ pub struct Moments {
 
 impl Moments {
     /// Of one visit's sums: M2 = sum r^2 - (sum r)^2 / n, held at 0 or above where rounding would take it below, and infinite
-    /// where the sums are, so that no deviation comes of them.
+    /// where the sums reached the largest number and say no more, so that no deviation comes of them.
     #[must_use]
     pub fn of(visit: &Visit) -> Self {
         if visit.rewards == 0 {
@@ -25,7 +25,11 @@ impl Moments {
         let n = f64::from(visit.rewards);
         let mean = visit.reward_sum / n;
         let m2 = visit.reward_squares - visit.reward_sum * mean;
-        Self { n, mean, m2: if m2.is_finite() { m2.max(0.0) } else { f64::INFINITY } }
+        Self {
+            n,
+            mean,
+            m2: if m2.is_finite() && visit.reward_squares < f64::MAX { m2.max(0.0) } else { f64::INFINITY },
+        }
     }
 
     /// Of several visits.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::Output;
 
@@ -15,6 +15,24 @@ pub(crate) struct Record {
     /// Read this database [default: sqlite://assay.db]
     #[arg(long, value_name = "URL", conflicts_with = "server", global = true)]
     pub(crate) database: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordAction {
+    /// List entries that the database refused, or apply them
+    SetAside(SetAsideArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetAsideArguments {
+    /// Apply them; exit 1 if one is refused again
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Database of the record [default: sqlite://assay.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// Which grades; every one narrows.

@@ -28,6 +28,8 @@ struct Report {
     cores: usize,
     workers: usize,
     database: String,
+    /// Entries that the database refused, in the spool beside it.
+    set_aside: u64,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
     images: Vec<Image>,
@@ -57,7 +59,7 @@ struct SelfTest {
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
     let report = block_on(examine(config))?;
-    let healthy = report.graders.iter().all(|test| test.healthy);
+    let healthy = report.graders.iter().all(|test| test.healthy) && report.set_aside == 0;
     let mut out = std::io::stdout().lock();
     if output.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -65,6 +67,13 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         writeln!(out, "assay {}", report.version)?;
         writeln!(out, "cores {}, worker threads {}", report.cores, report.workers)?;
         writeln!(out, "database {}", report.database)?;
+        if report.set_aside > 0 {
+            writeln!(
+                out,
+                "  the database refused {} entries of the record: `assay record set-aside` lists them",
+                report.set_aside
+            )?;
+        }
         writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
         for image in &report.images {
             let Image { language, version, hash, modules, p50_us, p99_us } = image;
@@ -88,6 +97,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     let database = if config.store.database.is_empty() { "none".to_owned() } else { config.store.database.clone() };
     let cores = std::thread::available_parallelism()?.get();
     let workers = if config.engine.workers == 0 { cores } else { config.engine.workers };
+    let set_aside = assay_node::set_aside_entries(&config)?;
     // The self-test measures grading: nothing is recorded and nothing is cached.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
@@ -136,6 +146,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         cores,
         workers,
         database,
+        set_aside,
         first_grade_us: first_grade_us.unwrap_or_default(),
         images,
         graders,

@@ -41,7 +41,7 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
 }
 
 /// Serving creates its record; reading one that is not there is a slip.
-fn refuse_to_create(database: &str) -> anyhow::Result<()> {
+pub(crate) fn refuse_to_create(database: &str) -> anyhow::Result<()> {
     if let Some(path) = database.strip_prefix("sqlite://") {
         ensure!(Path::new(path).exists(), "there is no database at `{path}`; name one with `--database` or `--server`");
     }

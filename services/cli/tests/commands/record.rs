@@ -190,3 +190,34 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
     tail.signal(Signal::INT);
     assert_eq!(tail.0.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn entries_set_aside_are_listed_and_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["record", "set-aside", "--database", "sqlite://assay.db"];
+    refused(folder.path(), &arguments, "there is no database at `assay.db`");
+    std::fs::write(folder.path().join("items.jsonl"), r#"{"completion":"1","task":{"type":"math","answer":"1"}}"#)
+        .unwrap();
+    let grade = ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"];
+    assert!(assay(folder.path(), &grade).status.success());
+    let none = assay(folder.path(), &arguments);
+    assert!(none.status.success() && text(&none.stdout).contains("no entry is set aside"), "{none:?}");
+
+    let aside = folder.path().join("assay.db.spool/set-aside");
+    std::fs::create_dir_all(&aside).unwrap();
+    let note = r#"{"reason":"no such item","batch":"01JD5XW7P9V6F8K4M3N2Q1R0ST","grades":2,"time_us":7}"#;
+    std::fs::write(aside.join("00000001-0000000032.entry"), format!("{note}\nnot a frame")).unwrap();
+    let listed = assay(folder.path(), &arguments);
+    assert!(listed.status.success(), "{listed:?}");
+    for cell in ["00000001-0000000032", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "no such item"] {
+        assert!(text(&listed.stdout).contains(cell), "{listed:?}");
+    }
+    let tried = assay(folder.path(), &[&arguments[..], &["--apply", "--json"]].concat());
+    assert_eq!(tried.status.code(), Some(1), "{tried:?}");
+    let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
+    assert_eq!((&tried[0]["applied"], &tried[0]["grades"]), (&Value::from(false), &Value::from(2)));
+    assert!(tried[0]["error"].as_str().unwrap().contains("damaged"), "{tried}");
+
+    let (_server, _) = serve(folder.path());
+    refused(folder.path(), &arguments, "stop the server that uses the record first");
+}

@@ -4,8 +4,11 @@
 //! After a failed write or `fdatasync` the segment is given up: the kernel may have dropped the pages and will not report it twice, so
 //! a second `fdatasync` that succeeds would prove nothing. What was answered before lies ahead of the failed bytes and was synced on its
 //! own; the next append starts a fresh segment.
+//!
+//! A panic ends the thread. Appends that were handed over and all later ones are refused at once, and the reason is in [`Health`].
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -15,9 +18,10 @@ use assay_core::store::StoreError;
 use tokio::sync::oneshot;
 
 use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
-use crate::metrics;
+use crate::health::Health;
 use crate::pending::{Digest, Item, Pending};
 use crate::writer::Loaded;
+use crate::{metrics, panics};
 
 /// Most bytes of one commit: bounds the copy made to write them at once.
 const GROUP_BYTES: usize = 32 << 20;
@@ -29,6 +33,9 @@ pub(crate) struct Append {
     pub(crate) loaded: Arc<Loaded>,
     pub(crate) answer: oneshot::Sender<Result<(), StoreError>>,
 }
+
+/// Name of the thread.
+const THREAD: &str = "assay-spool";
 
 /// Where entries are kept until the database has them.
 pub(crate) enum Journal {
@@ -47,6 +54,7 @@ struct Active {
 struct Committer {
     journal: Journal,
     pending: Arc<Pending>,
+    health: Arc<Health>,
     clock: Arc<dyn Clock>,
     active: Option<Active>,
     /// Where the next append goes, unless the active segment says otherwise.
@@ -59,12 +67,20 @@ pub(crate) fn start(
     journal: Journal,
     first_segment: u64,
     pending: Arc<Pending>,
+    health: Arc<Health>,
     clock: Arc<dyn Clock>,
 ) -> io::Result<(Sender<Append>, JoinHandle<()>)> {
     let (sender, receiver) = channel();
     let mut committer =
-        Committer { journal, pending, clock, active: None, next: Position { segment: first_segment, byte: 0 } };
-    let thread = std::thread::Builder::new().name("assay-spool".to_owned()).spawn(move || committer.run(&receiver))?;
+        Committer { journal, pending, health, clock, active: None, next: Position { segment: first_segment, byte: 0 } };
+    let run = move || {
+        // Nothing of the committer is used after a panic but what says so.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| committer.run(&receiver))) {
+            // Before the receiver goes: whoever is refused finds the reason.
+            committer.health.spool_ended(panics::message(panic.as_ref()));
+        }
+    };
+    let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(run)?;
     Ok((sender, thread))
 }
 
@@ -93,6 +109,7 @@ impl Committer {
         match self.write(&frames, bytes) {
             Ok((start, segment)) => {
                 metrics::committed(parts.len(), bytes);
+                self.health.appended(Ok(()));
                 let mut position = start;
                 let mut answers = Vec::with_capacity(parts.len());
                 let mut items = Vec::with_capacity(parts.len());
@@ -111,6 +128,7 @@ impl Committer {
             }
             Err(error) => {
                 metrics::append_failed();
+                self.health.appended(Err(error.to_string()));
                 tracing::error!(%error, entries = parts.len(), "the spool could not be written: these entries are not recorded");
                 for (_, _, answer) in parts {
                     let _ = answer.send(Err(StoreError::Unavailable(format!(
@@ -140,7 +158,7 @@ impl Committer {
                 // A number is used once, even if creating the segment fails half-way.
                 let number = self.next.segment;
                 self.next.segment += 1;
-                self.active.insert(Active { segment: folder.create(number)?, length: SEGMENT_HEADER.len() as u64 })
+                self.active.insert(Active { segment: folder.create(number)?, length: SEGMENT_HEADER as u64 })
             }
         };
         let started = self.clock.monotonic();
@@ -148,7 +166,7 @@ impl Committer {
         if let Err(error) = done {
             // Frames answered with an error may still be replayed, which is allowed; cutting them off keeps the next start quiet.
             let _ = active.segment.truncate(active.length);
-            if active.length == SEGMENT_HEADER.len() as u64 {
+            if active.length == SEGMENT_HEADER as u64 {
                 // It never got a frame. Left behind, it costs a name and no grade.
                 let _ = folder.delete(active.segment.number);
             }
@@ -194,7 +212,7 @@ mod tests {
         let folder = Arc::new(Folder::open(path.trim().as_ref(), "spool").unwrap());
         let pending = Arc::new(Pending::new(1 << 20));
         let journal = Journal::Folder { folder, segment_bytes: 1 << 20 };
-        let (appends, thread) = start(journal, 1, pending, Arc::new(Still)).unwrap();
+        let (appends, thread) = start(journal, 1, pending, Arc::default(), Arc::new(Still)).unwrap();
         for n in 0..3_u128 {
             let entry = Entry {
                 batch: n.into(),

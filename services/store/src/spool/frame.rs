@@ -3,6 +3,9 @@
 //! A frame is a header of [`HEADER`] bytes (magic, length of the payload, checksum of both) and the payload: the length of a head, the
 //! head (the entry without contents, in postcard), then the packs and the reply as they are. Contents stay out of the head because a
 //! scan at start needs none of them.
+//!
+//! Contents are bytes that clients sent, and a client may send the bytes of a frame. Magic and checksum therefore depend on the
+//! spool's secret key ([`Seal`]): after damage, only what this spool wrote as a frame is found as one.
 
 use std::sync::Arc;
 
@@ -16,10 +19,52 @@ use crate::packs::{Codec, Contents, Pack, PackedBody, Squeezed};
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;
 
-const MAGIC: [u8; 4] = *b"AsFr";
+/// Magic of frames without a key.
+const PLAIN_MAGIC: [u8; 4] = *b"AsFr";
 
-/// A frame larger than this is refused: it could not be told from a broken length when read back.
-const LARGEST_PAYLOAD: usize = 1 << 30;
+/// What the magic and the key check are derived from; the terms keep them apart from checksums.
+const MAGIC_CONTEXT: &[u8] = b"assay spool magic";
+const CHECK_CONTEXT: &[u8] = b"assay spool key check";
+
+/// Largest payload in bytes. SQLite refuses a value of more than 1,000,000,000 bytes; no value of an entry is longer than its frame.
+const LARGEST_PAYLOAD: usize = 900_000_000;
+
+/// How the frames of a segment are recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seal {
+    magic: [u8; 4],
+    /// Key of the checksum; `None` in segments of version 2, whose checksum anyone can compute.
+    key: Option<[u8; 32]>,
+}
+
+impl Seal {
+    /// Of segments written before frames had a key.
+    pub(crate) const PLAIN: Self = Self { magic: PLAIN_MAGIC, key: None };
+
+    /// Of a spool with this key.
+    pub(crate) fn keyed(key: [u8; 32]) -> Self {
+        let mut magic = [0; 4];
+        magic.copy_from_slice(&blake3::keyed_hash(&key, MAGIC_CONTEXT).as_bytes()[..4]);
+        Self { magic, key: Some(key) }
+    }
+
+    /// What a segment's header says of the key, so that a wrong key is told from damage. Reveals nothing of the key.
+    pub(crate) fn check_value(&self) -> [u8; 16] {
+        let mut value = [0; 16];
+        if let Some(key) = &self.key {
+            value.copy_from_slice(&blake3::keyed_hash(key, CHECK_CONTEXT).as_bytes()[..16]);
+        }
+        value
+    }
+
+    fn checksum(&self, length: &[u8], payload: &[u8]) -> [u8; 16] {
+        let mut hasher = self.key.as_ref().map_or_else(blake3::Hasher::new, blake3::Hasher::new_keyed);
+        hasher.update(length).update(payload);
+        let mut checksum = [0; 16];
+        checksum.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        checksum
+    }
+}
 
 /// The entry as the head says it. Two types of one encoding: written from borrowed rows, read into owned ones.
 #[derive(Serialize)]
@@ -77,14 +122,14 @@ struct ClaimHead<S> {
 /// An entry that has no frame.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error("an entry of {0} bytes is larger than a frame of the spool may be (1 GiB): send smaller batches")]
+    #[error("an entry of {0} bytes is larger than a frame of the spool may be (900 MB): send smaller batches")]
     TooLarge(usize),
     #[error("a frame of the spool does not hold an entry: {0}")]
     Undecodable(String),
 }
 
 /// The frame of `entry`, whose bodies and reply are taken from `contents`.
-pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, FrameError> {
+pub(crate) fn encode(seal: &Seal, entry: &Entry, contents: &Contents) -> Result<Vec<u8>, FrameError> {
     let head = HeadRef {
         batch: entry.batch,
         caller: &entry.caller,
@@ -129,27 +174,46 @@ pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, Fram
     }
     write_u32(&mut frame, HEADER, head_length);
     write_u32(&mut frame, 4, length);
-    frame[..4].copy_from_slice(&MAGIC);
-    let checksum = checksum(&frame[4..8], &frame[HEADER..]);
+    frame[..4].copy_from_slice(&seal.magic);
+    let checksum = seal.checksum(&frame[4..8], &frame[HEADER..]);
     frame[8..HEADER].copy_from_slice(&checksum);
     Ok(frame)
 }
 
 /// Length of the whole frame that starts `bytes`, if it is complete and its checksum holds.
-pub(crate) fn measure(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     let header = bytes.get(..HEADER)?;
-    if header[..4] != MAGIC {
+    if header[..4] != seal.magic {
         return None;
     }
-    let end = HEADER + read_u32(header, 4)?;
+    let end = HEADER.checked_add(read_u32(header, 4)?)?;
     let payload = bytes.get(HEADER..end)?;
-    (header[8..] == checksum(&header[4..8], payload)).then_some(end)
+    (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
-/// First place in `bytes`, from `from` on, where a whole frame starts.
-pub(crate) fn find(bytes: &[u8], from: usize) -> Option<usize> {
+/// First place in `bytes`, from `from` on, where a whole frame starts. The magic is secret, so that contents made to look like many
+/// frames do not make this compute many checksums.
+pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
-        .find(|&at| bytes[at..].starts_with(&MAGIC) && measure(&bytes[at..]).is_some())
+        .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
+}
+
+/// Reads `bytes` as a start reads a segment: frame after frame, searching for the next one where none starts. Answers how many frames
+/// hold an entry. Then reads `bytes` as the payload of one frame, so that a fuzzer reaches what lies behind the checksum.
+pub(crate) fn read_all(seal: &Seal, bytes: &[u8]) -> usize {
+    let (mut at, mut entries) = (0, 0);
+    while at < bytes.len() {
+        if let Some(length) = measure(seal, &bytes[at..]) {
+            entries += usize::from(decode(&bytes[at..at + length]).is_ok());
+            at += length;
+        } else if let Some(next) = find(seal, bytes, at + 1) {
+            at = next;
+        } else {
+            break;
+        }
+    }
+    let as_payload = [&[0; HEADER], bytes].concat();
+    entries + usize::from(decode(&as_payload).is_ok())
 }
 
 /// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty: they are the contents.
@@ -157,8 +221,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let bad = |text: &str| FrameError::Undecodable(text.to_owned());
     let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
     let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
-    let head = payload.get(4..4 + head_length).ok_or_else(|| bad("its head is cut off"))?;
-    let mut rest = &payload[4 + head_length..];
+    let (head, mut rest) = payload[4..].split_at_checked(head_length).ok_or_else(|| bad("its head is cut off"))?;
     let head: Head = postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
 
     let mut take = |content: &SqueezedHead| {
@@ -210,14 +273,6 @@ fn squeezed_head(squeezed: &Squeezed) -> SqueezedHead {
         // Never longer than what was squeezed, whose length is a `u32`.
         stored: u32::try_from(squeezed.content.len()).unwrap_or(u32::MAX),
     }
-}
-
-fn checksum(length: &[u8], payload: &[u8]) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(length).update(payload);
-    let mut checksum = [0; 16];
-    checksum.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    checksum
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {

@@ -3,12 +3,15 @@
 //!
 //! ```text
 //! assay.db.spool/
-//!   identity       lock of the node that uses the folder, and the spool's name in the table of progress
+//!   identity       lock of the node that uses the folder, the spool's name in the table of progress, and the key of its frames
 //!   00000001.seg   header, then frames; a new segment starts every 64 MiB, after an error and at every start
+//!   set-aside/     entries that the database refused, a file each; see `aside`
 //! ```
 
+pub(crate) mod aside;
 pub(crate) mod commit;
 pub(crate) mod frame;
+mod identity;
 pub(crate) mod recovery;
 pub(crate) mod segment;
 
@@ -40,6 +43,16 @@ pub enum OpenSpoolError {
         segment: u64,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A segment was written under another identity.
+    #[error(
+        "segment {segment} of the spool `{path}` was written with another key: restore the file `identity` of the folder from a backup, or move the segment away to start without its grades"
+    )]
+    OtherKey {
+        /// Number of the segment.
+        segment: u64,
+        /// The folder.
+        path: PathBuf,
     },
     /// A segment was written by a release with other frames.
     #[error(

@@ -2,27 +2,35 @@
 //! what is broken, never deletes a segment and never fails for a broken frame.
 //!
 //! A crash can only tear the end of the last segment, since every frame before it was synced on its own. Anything else that does not
-//! check out is damage: it is reported, and reading goes on at the next whole frame, which may be in the same segment.
+//! check out is damage: it is reported, and reading goes on at the next whole frame, which may be in the same segment. A whole frame
+//! that holds no entry is set aside.
 
 use std::sync::Arc;
 
 use super::OpenSpoolError;
+use super::aside::{Aside, Note};
 use super::frame;
-use super::segment::{Folder, Position, SEGMENT_HEADER, Segment};
+use super::segment::{Folder, Header, Position, Segment};
 use crate::pending::{Digest, Item, Pending};
 use crate::writer::Loaded;
 
 /// Puts every frame that `progress` does not cover into `pending`; answers how many there were.
-pub(crate) fn recover(folder: &Folder, progress: Position, pending: &Pending) -> Result<usize, OpenSpoolError> {
+pub(crate) fn recover(
+    folder: &Folder,
+    progress: Position,
+    pending: &Pending,
+    now_us: i64,
+) -> Result<usize, OpenSpoolError> {
     let segments = folder.segments();
     let last = segments.last().map(|segment| segment.number);
+    let aside = Aside::of(folder);
     let mut replayed = 0;
     for segment in &segments {
         if segment.number < progress.segment {
             continue;
         }
-        replayed += recover_segment(segment, last == Some(segment.number), progress, pending)
-            .map_err(|error| error.at(segment.number))?;
+        replayed += recover_segment(segment, last == Some(segment.number), progress, pending, &aside, now_us)
+            .map_err(|error| error.at(segment.number, folder))?;
     }
     Ok(replayed)
 }
@@ -31,11 +39,13 @@ pub(crate) fn recover(folder: &Folder, progress: Position, pending: &Pending) ->
 enum SegmentError {
     Io(std::io::Error),
     OtherVersion,
+    OtherKey,
 }
 
 impl SegmentError {
-    fn at(self, segment: u64) -> OpenSpoolError {
+    fn at(self, segment: u64, folder: &Folder) -> OpenSpoolError {
         match self {
+            Self::OtherKey => OpenSpoolError::OtherKey { segment, path: folder.path.clone() },
             Self::Io(source) => OpenSpoolError::Segment { segment, source },
             Self::OtherVersion => OpenSpoolError::OtherVersion { segment },
         }
@@ -47,20 +57,23 @@ fn recover_segment(
     is_last: bool,
     progress: Position,
     pending: &Pending,
+    aside: &Aside,
+    now_us: i64,
 ) -> Result<usize, SegmentError> {
     let bytes = segment.read_all().map_err(SegmentError::Io)?;
-    let header = &bytes[..bytes.len().min(SEGMENT_HEADER.len())];
-    if header != &SEGMENT_HEADER[..header.len()] {
-        let ours = header.len() == SEGMENT_HEADER.len() && header[..12] == SEGMENT_HEADER[..12];
-        if ours {
-            return Err(SegmentError::OtherVersion);
+    let mut at = segment.header.min(bytes.len());
+    match segment.check_header(&bytes) {
+        Header::OtherVersion => return Err(SegmentError::OtherVersion),
+        // With a whole frame behind it the key is right and the header damaged.
+        Header::OtherKey if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() => {
+            return Err(SegmentError::OtherKey);
         }
+        Header::Known | Header::OtherKey | Header::Damaged => {}
     }
     let mut replayed = 0;
-    let mut at = SEGMENT_HEADER.len().min(bytes.len());
     while at < bytes.len() {
-        let Some(length) = frame::measure(&bytes[at..]) else {
-            match frame::find(&bytes, at + 1) {
+        let Some(length) = frame::measure(&segment.seal, &bytes[at..]) else {
+            match frame::find(&segment.seal, &bytes, at + 1) {
                 Some(next) => {
                     report_damage(segment, at, next);
                     at = next;
@@ -88,7 +101,9 @@ fn recover_segment(
                 replayed += 1;
             }
             Err(error) => {
-                tracing::error!(%error, segment = segment.number, byte = start.byte, "a frame of the spool is skipped");
+                let note = Note { reason: error.to_string(), batch: None, grades: 0, time_us: now_us };
+                aside.keep(start, &note, whole).map_err(SegmentError::Io)?;
+                tracing::error!(%error, segment = segment.number, byte = start.byte, "a frame of the spool is set aside");
             }
         }
     }
@@ -126,13 +141,16 @@ fn position(segment: &Segment, byte: usize) -> Position {
 mod tests {
     use std::path::Path;
 
-    use assay_core::record::Entry;
+    use assay_core::Hash;
+    use assay_core::record::{Body, BodyKind, Entry};
 
     use super::*;
     use crate::packs::Contents;
+    use crate::spool::frame::Seal;
+    use crate::spool::segment::{self, SEGMENT_HEADER};
 
-    fn frame_of(n: u128) -> Vec<u8> {
-        let entry = Entry {
+    fn entry(n: u128) -> Entry {
+        Entry {
             batch: n.into(),
             caller: "local".into(),
             run: None,
@@ -143,15 +161,25 @@ mod tests {
             bodies: Vec::new(),
             events: Vec::new(),
             claim: None,
-        };
-        frame::encode(&entry, &Contents::default()).unwrap()
+        }
+    }
+
+    fn frame_of(n: u128) -> Vec<u8> {
+        frame::encode(&Seal::keyed(KEY), &entry(n), &Contents::default()).unwrap()
+    }
+
+    const KEY: [u8; 32] = [7; 32];
+
+    fn header() -> Vec<u8> {
+        segment::header(&Seal::keyed(KEY))
     }
 
     /// Writes segments with these bytes behind their headers.
     fn spool(path: &Path, segments: &[&[u8]]) {
         std::fs::create_dir_all(path).unwrap();
+        std::fs::write(path.join("identity"), format!("spool\n{}\n", "07".repeat(32))).unwrap();
         for (number, frames) in (1..).zip(segments) {
-            let bytes = [SEGMENT_HEADER.as_slice(), frames].concat();
+            let bytes = [header().as_slice(), frames].concat();
             std::fs::write(path.join(format!("{number:08}.seg")), bytes).unwrap();
         }
     }
@@ -160,7 +188,7 @@ mod tests {
     fn recovered(path: &Path, progress: Position) -> Vec<u128> {
         let folder = Folder::open(path, "spool").unwrap();
         let pending = Pending::new(1 << 20);
-        recover(&folder, progress, &pending).unwrap();
+        recover(&folder, progress, &pending, 0).unwrap();
         let items = pending.select(|_| true);
         items.iter().map(|item| item.digest.batch.into()).collect()
     }
@@ -175,16 +203,16 @@ mod tests {
             assert_eq!(recovered(folder.path(), Position::default()), [1, 2]);
             let segment = folder.path().join("00000001.seg");
             let length = std::fs::metadata(&segment).unwrap().len() as usize;
-            assert_eq!(length, SEGMENT_HEADER.len() + whole.len());
+            assert_eq!(length, SEGMENT_HEADER + whole.len());
         }
     }
 
     #[test]
     fn a_header_torn_at_any_byte_is_an_empty_segment() {
-        for cut in 0..SEGMENT_HEADER.len() {
+        for cut in 0..SEGMENT_HEADER {
             let folder = tempfile::tempdir().unwrap();
             spool(folder.path(), &[&frame_of(1)]);
-            std::fs::write(folder.path().join("00000002.seg"), &SEGMENT_HEADER[..cut]).unwrap();
+            std::fs::write(folder.path().join("00000002.seg"), &header()[..cut]).unwrap();
             assert_eq!(recovered(folder.path(), Position::default()), [1]);
         }
     }
@@ -207,7 +235,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let frames = [frame_of(1), frame_of(2)].concat();
         spool(folder.path(), &[&frame_of(0), &frames, &frame_of(3)]);
-        let progress = Position { segment: 2, byte: (SEGMENT_HEADER.len() + frame_of(1).len()) as u64 };
+        let progress = Position { segment: 2, byte: (SEGMENT_HEADER + frame_of(1).len()) as u64 };
         assert_eq!(recovered(folder.path(), progress), [2, 3]);
     }
 
@@ -216,7 +244,70 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("00000001.seg"), b"assay spool 0000").unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
-        let refused = recover(&opened, Position::default(), &Pending::new(1)).unwrap_err();
+        let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
         assert!(matches!(refused, OpenSpoolError::OtherVersion { segment: 1 }));
+    }
+
+    /// The frame of an entry that carries these bytes as a completion, which is not compressed.
+    fn frame_with(n: u128, content: Vec<u8>) -> Vec<u8> {
+        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
+        let contents = Contents::of(&[body], None, 0).unwrap();
+        frame::encode(&Seal::keyed(KEY), &entry(n), &contents).unwrap()
+    }
+
+    #[test]
+    fn a_frame_inside_a_completion_is_never_taken_for_one() {
+        let planted = [Seal::PLAIN, Seal::keyed([8; 32])]
+            .map(|seal| frame::encode(&seal, &entry(9), &Contents::default()).unwrap())
+            .concat();
+        let outer = frame_with(2, planted.clone());
+        assert!(outer.windows(planted.len()).any(|bytes| bytes == planted), "the completion is stored as it is");
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = [frame_of(1), outer, frame_of(3)].concat();
+        bytes[frame_of(1).len() + 5] ^= 1;
+        spool(folder.path(), &[&bytes, &frame_of(4)]);
+        assert_eq!(recovered(folder.path(), Position::default()), [1, 3, 4]);
+    }
+
+    #[test]
+    fn segments_from_before_frames_had_a_key_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&[], &frame_of(2)]);
+        let frame = frame::encode(&Seal::PLAIN, &entry(1), &Contents::default()).unwrap();
+        let bytes = [b"assay spool 0002".as_slice(), &frame].concat();
+        std::fs::write(folder.path().join("00000001.seg"), bytes).unwrap();
+        assert_eq!(recovered(folder.path(), Position::default()), [1, 2]);
+    }
+
+    #[test]
+    fn a_spool_without_a_key_gets_one_and_keeps_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("identity"), "spool").unwrap();
+        let first = Folder::open(folder.path(), "other").unwrap().identity;
+        assert_eq!(first.name, "spool");
+        assert_ne!(first.key, [0; 32]);
+        assert_eq!(Folder::open(folder.path(), "other").unwrap().identity, first);
+    }
+
+    #[test]
+    fn segments_of_another_key_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&frame_of(1)]);
+        std::fs::remove_file(folder.path().join("identity")).unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
+        assert!(matches!(refused, OpenSpoolError::OtherKey { segment: 1, .. }));
+        assert!(refused.to_string().contains("restore the file `identity`"));
+    }
+
+    #[test]
+    fn a_damaged_header_costs_no_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&frame_of(1)]);
+        let segment = folder.path().join("00000001.seg");
+        let mut bytes = std::fs::read(&segment).unwrap();
+        bytes[20] ^= 1;
+        std::fs::write(&segment, bytes).unwrap();
+        assert_eq!(recovered(folder.path(), Position::default()), [1]);
     }
 }

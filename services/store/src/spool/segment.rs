@@ -1,26 +1,40 @@
-//! Responsible for the files of the spool: the folder with its lock and identity, and the segments in it. Decides neither what is
-//! written nor when; the committing thread and the recovery do.
+//! Responsible for the files of the spool: the folder with its lock, and the segments in it. Decides neither what is written nor when;
+//! the committing thread and the recovery do.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OpenSpoolError;
+use super::frame::Seal;
+use super::identity::{self, IDENTITY, Identity};
 
-/// First bytes of every segment: what it is, and the version of its frames. A changed layout of the rows needs a new version here.
-pub(crate) const SEGMENT_HEADER: &[u8; 16] = b"assay spool 0002";
+/// First bytes of every segment: what it is, and the version of its frames. A changed layout of the rows needs a new version here. The
+/// key check follows, 16 bytes.
+pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
 
-/// Name of the file that is the folder's lock and holds its identity.
-const IDENTITY: &str = "identity";
+/// The version before, without a key: it is read, not written.
+const PLAIN_VERSION: &[u8; 16] = b"assay spool 0002";
+
+/// Bytes of the header.
+pub(crate) const SEGMENT_HEADER: usize = 32;
+
+/// Bytes of a probe: as many as a batch of some hundred items takes.
+const PROBE_BYTES: usize = 256 << 10;
 
 /// Where in the spool: a segment's number and a byte of it. Positions sort in the order of appending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) segment: u64,
     pub(crate) byte: u64,
+}
+
+impl Position {
+    /// Behind every entry: no progress covers what has no place in the spool.
+    pub(crate) const LAST: Self = Self { segment: u64::MAX, byte: u64::MAX };
 }
 
 /// Tells one file from another while it is open: after that, its number may be given to a new one.
@@ -40,11 +54,57 @@ impl FileId {
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
+    /// How its frames are recognised.
+    pub(crate) seal: Seal,
+    /// Bytes of its header.
+    pub(crate) header: usize,
     path: PathBuf,
     file: File,
 }
 
+/// What a segment's header says.
+pub(crate) enum Header {
+    /// It is one, or the beginning of one.
+    Known,
+    /// The segment was written by a release with other frames.
+    OtherVersion,
+    /// The segment was written with another key, or its header is damaged.
+    OtherKey,
+    /// It is none.
+    Damaged,
+}
+
+/// The header of segments that this spool writes.
+pub(crate) fn header(seal: &Seal) -> Vec<u8> {
+    [&VERSION[..], &seal.check_value()].concat()
+}
+
 impl Segment {
+    /// Opens what is there. `seal` is the spool's.
+    fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let mut start = Vec::new();
+        (&file).take(VERSION.len() as u64).read_to_end(&mut start)?;
+        let is_plain = start == PLAIN_VERSION;
+        let (seal, header) = if is_plain { (Seal::PLAIN, PLAIN_VERSION.len()) } else { (seal, SEGMENT_HEADER) };
+        Ok(Self { number, seal, header, path, file })
+    }
+
+    /// What the header in `bytes`, the first ones of this file, says.
+    pub(crate) fn check_header(&self, bytes: &[u8]) -> Header {
+        let wanted = if self.seal == Seal::PLAIN { PLAIN_VERSION.to_vec() } else { header(&self.seal) };
+        let found = &bytes[..bytes.len().min(self.header)];
+        if wanted.starts_with(found) {
+            Header::Known
+        } else if found.starts_with(&wanted[..VERSION.len()]) {
+            Header::OtherKey
+        } else if found.len() >= VERSION.len() && found[..12] == VERSION[..12] {
+            Header::OtherVersion
+        } else {
+            Header::Damaged
+        }
+    }
+
     /// Appends `frames` at `at`, in as few writes as the system allows.
     pub(crate) fn write(&self, frames: &[Vec<u8>], at: u64) -> io::Result<()> {
         let joined;
@@ -97,9 +157,8 @@ impl Segment {
 /// The spool's folder, held by one node at a time.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    path: PathBuf,
-    /// Names this spool in the database's table of progress.
-    pub(crate) identity: String,
+    pub(crate) path: PathBuf,
+    pub(crate) identity: Identity,
     lock: Mutex<File>,
     segments: Mutex<BTreeMap<u64, Arc<Segment>>>,
 }
@@ -108,17 +167,22 @@ impl Folder {
     /// Opens or creates the folder and locks it. `fresh_identity` names it if it has no name yet.
     pub(crate) fn open(path: &Path, fresh_identity: &str) -> Result<Self, OpenSpoolError> {
         let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
-        let (lock, identity) = claim_folder(path, fresh_identity)?;
+        let (lock, identity) = identity::claim(path, fresh_identity)?;
+        let seal = Seal::keyed(identity.key);
         let mut segments = BTreeMap::new();
         for file in fs::read_dir(path).map_err(io)? {
             let path = file.map_err(io)?.path();
             let Some(number) = number_of(&path) else {
                 continue;
             };
-            let file = OpenOptions::new().read(true).write(true).open(&path).map_err(io)?;
-            segments.insert(number, Arc::new(Segment { number, path, file }));
+            segments.insert(number, Arc::new(Segment::open(number, path, seal).map_err(io)?));
         }
         Ok(Self { path: path.to_owned(), identity, lock: Mutex::new(lock), segments: Mutex::new(segments) })
+    }
+
+    /// How frames that are written now are recognised.
+    pub(crate) fn seal(&self) -> Seal {
+        Seal::keyed(self.identity.key)
     }
 
     /// Every segment, oldest first.
@@ -132,13 +196,13 @@ impl Folder {
         let path = self.path.join(format!("{number:08}.seg"));
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let written =
-            file.write_all(SEGMENT_HEADER).and_then(|()| file.sync_all()).and_then(|()| sync_folder(&self.path));
+            file.write_all(&header(&self.seal())).and_then(|()| file.sync_all()).and_then(|()| sync_folder(&self.path));
         if let Err(error) = written {
             // On a full disk every try would leave an empty file behind.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
-        let segment = Arc::new(Segment { number, path, file });
+        let segment = Arc::new(Segment { number, seal: self.seal(), header: SEGMENT_HEADER, path, file });
         self.lock_segments().insert(number, segment.clone());
         Ok(segment)
     }
@@ -152,12 +216,24 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let (fresh, identity) = claim_folder(&self.path, &self.identity).map_err(io::Error::other)?;
-        if identity != self.identity {
+        let fresh = identity::claim_again(&self.path, &self.identity).map_err(io::Error::other)?;
+        let Some(fresh) = fresh else {
             return Err(io::Error::other(format!("`{}` is now the spool of another database", self.path.display())));
-        }
+        };
         *lock = fresh;
         Ok(())
+    }
+
+    /// Whether the folder has room for a commit of some size: writes one to a file of its own, and removes it.
+    pub(crate) fn probe(&self) -> io::Result<()> {
+        self.hold()?;
+        let path = self.path.join("probe");
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(&[0; PROBE_BYTES])?;
+            file.sync_all()
+        });
+        fs::remove_file(&path).or_else(|error| if written.is_err() { Ok(()) } else { Err(error) })?;
+        written
     }
 
     /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place is not this node's to delete.
@@ -188,36 +264,8 @@ impl Folder {
     }
 }
 
-/// Creates the folder if need be, locks it and reads or writes its identity.
-fn claim_folder(path: &Path, fresh_identity: &str) -> Result<(File, String), OpenSpoolError> {
-    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
-    fs::create_dir_all(path).map_err(io)?;
-    let mut lock =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(IDENTITY)).map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(OpenSpoolError::InUse { path: path.to_owned() });
-        }
-        Err(TryLockError::Error(source)) => return Err(io(source)),
-    }
-    let mut identity = String::new();
-    lock.read_to_string(&mut identity).map_err(io)?;
-    let identity = identity.trim().to_owned();
-    if !identity.is_empty() {
-        return Ok((lock, identity));
-    }
-    lock.write_all(fresh_identity.as_bytes()).map_err(io)?;
-    lock.sync_all().map_err(io)?;
-    sync_folder(path).map_err(io)?;
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        sync_folder(parent).map_err(io)?;
-    }
-    Ok((lock, fresh_identity.to_owned()))
-}
-
 /// Makes the names in a folder durable.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 

@@ -19,6 +19,7 @@ use super::insert::{Insert, Values, look_up};
 use super::kinds::{Kind, Kinds};
 use super::query;
 use super::rows::{INSERT_GRADES, batch_id, bind_grade, id_bytes, key, position};
+use super::sums::{add_counts, add_numbers};
 use super::{channels, charts, events, facets, prompts, rollups};
 use crate::database::{Applicable, DatabaseError};
 use crate::spool::Position;
@@ -28,15 +29,17 @@ use crate::writer::Loaded;
 /// How a step is written in `rollups` where none was sent.
 pub(super) const NO_STEP: i64 = i64::MIN;
 
-const UPSERT_RUN: &str = "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-         last_step, first_us, last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     on conflict (name) do update set grades = grades + excluded.grades, graded = graded + excluded.graded, \
-         ungradable = ungradable + excluded.ungradable, failed = failed + excluded.failed, \
-         passed = passed + excluded.passed, scores = scores + excluded.scores, \
-         score_sum = score_sum + excluded.score_sum, \
-         last_step = coalesce(max(last_step, excluded.last_step), last_step, excluded.last_step), \
+const UPSERT_RUN: &str = concat!(
+    "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, last_step, first_us, \
+         last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     on conflict (name) do update set ",
+    add_counts!("grades", "graded", "ungradable", "failed", "passed", "scores"),
+    ", ",
+    add_numbers!("score_sum"),
+    ", last_step = coalesce(max(last_step, excluded.last_step), last_step, excluded.last_step), \
          first_us = min(first_us, excluded.first_us), last_us = max(last_us, excluded.last_us) \
-     returning no";
+     returning no"
+);
 
 const INSERT_BATCHES: Insert = Insert {
     into: "insert into batches (no, id, run, step, caller, items, received_us, first_us, last_us)",
@@ -65,14 +68,21 @@ pub(super) struct Batch<'e> {
 /// Sums over the new grades of one batch and kind.
 pub(super) type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Totals);
 
-/// Applies the entries that the progress in the database does not cover, and moves it to `progress`.
-pub(super) async fn apply(
-    connection: &mut SqliteConnection,
-    spool: &str,
-    entries: &[Applicable],
-    progress: Position,
-    now_us: i64,
-) -> Result<(), DatabaseError> {
+/// What one transaction applies.
+pub(super) struct Work<'w> {
+    /// Identity of the spool whose progress is kept.
+    pub(super) spool: &'w str,
+    pub(super) entries: &'w [Applicable],
+    /// Where the progress moves to, if it is not there yet.
+    pub(super) progress: Position,
+    pub(super) now_us: i64,
+    /// Whether newer entries may have been applied before these.
+    pub(super) late: bool,
+}
+
+/// Applies the entries that the progress in the database does not cover, and moves it.
+pub(super) async fn apply(connection: &mut SqliteConnection, work: &Work<'_>) -> Result<(), DatabaseError> {
+    let Work { spool, entries, progress, now_us, late } = *work;
     let applied = query::progress(connection, spool).await?;
     let loaded: Vec<&Loaded> =
         entries.iter().filter(|(end, _)| *end > applied).map(|(_, loaded)| loaded.as_ref()).collect();
@@ -132,7 +142,7 @@ pub(super) async fn apply(
     facets::insert(connection, &sums, with_runs).await?;
     rollups::upsert(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
-    upsert_claims(connection, &loaded, now_us).await?;
+    upsert_claims(connection, &loaded, now_us, late).await?;
     let happened: Vec<&Event> = loaded.iter().flat_map(|loaded| &loaded.entry.events).collect();
     events::insert(connection, &happened, &mut channels).await?;
     channels::add(connection, &channels).await?;
@@ -209,7 +219,7 @@ async fn upsert_runs<'e>(
             .add_count(totals.failed)
             .add_count(totals.passed)
             .add_count(totals.scores)
-            .add(totals.score_sum)
+            .add_number(totals.score_sum)
             .add(totals.last_step)
             .add(first_us)
             .add(last_us);

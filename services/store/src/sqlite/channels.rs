@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::insert::Insert;
 use super::rows::count;
+use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 /// Newest stretches of a channel that are read one by one; what is older weighs little and comes as one sum.
@@ -17,31 +18,40 @@ const UPSERT_GRADED: Insert = Insert {
     into: "insert into channels (channel, version, stretch, negatives, positives, bound_negatives, bound_positives, \
            overturned_negatives, overturned_positives, repeats, flips)",
     columns: 11,
-    then: "on conflict (channel, version, stretch) do update set negatives = negatives + excluded.negatives, \
-               positives = positives + excluded.positives, \
-               bound_negatives = bound_negatives + excluded.bound_negatives, \
-               bound_positives = bound_positives + excluded.bound_positives, \
-               overturned_negatives = overturned_negatives + excluded.overturned_negatives, \
-               overturned_positives = overturned_positives + excluded.overturned_positives, \
-               repeats = repeats + excluded.repeats, flips = flips + excluded.flips",
+    then: concat!(
+        "on conflict (channel, version, stretch) do update set ",
+        add_counts!(
+            "negatives",
+            "positives",
+            "bound_negatives",
+            "bound_positives",
+            "overturned_negatives",
+            "overturned_positives",
+            "repeats",
+            "flips"
+        )
+    ),
 };
 
 const UPSERT_CHECKED: Insert = Insert {
     into: "insert into channel_checks (channel, version, stretch, judge, sensitivity, specificity, passes, checks, \
            disagreed, weight, squares, disagreed_weight)",
     columns: 12,
-    then: "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do update set \
-               checks = checks + excluded.checks, disagreed = disagreed + excluded.disagreed, \
-               weight = weight + excluded.weight, squares = squares + excluded.squares, \
-               disagreed_weight = disagreed_weight + excluded.disagreed_weight",
+    then: concat!(
+        "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do update set ",
+        add_counts!("checks", "disagreed"),
+        ", ",
+        add_numbers!("weight", "squares", "disagreed_weight")
+    ),
 };
 
 const UPSERT_TRUTHS: Insert = Insert {
     into: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, wrong_refused)",
     columns: 8,
-    then: "on conflict (channel, version, judge, passes) do update set right = right + excluded.right, \
-               right_passed = right_passed + excluded.right_passed, wrong = wrong + excluded.wrong, \
-               wrong_refused = wrong_refused + excluded.wrong_refused",
+    then: concat!(
+        "on conflict (channel, version, judge, passes) do update set ",
+        add_counts!("right", "right_passed", "wrong", "wrong_refused")
+    ),
 };
 
 const UPSERT_CALIBRATIONS: Insert = Insert {
@@ -84,14 +94,14 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
                 .add(i64::from(place.version))
                 .add(place.stretch)
                 .add(checker.judge.as_str())
-                .add(checker.sensitivity)
-                .add(checker.specificity)
+                .add_number(checker.sensitivity)
+                .add_number(checker.specificity)
                 .add(checker.passes)
                 .add_count(checked.checks)
                 .add(checked.disagreed)
-                .add(checked.weight)
-                .add(checked.squares)
-                .add(checked.disagreed_weight);
+                .add_number(checked.weight)
+                .add_number(checked.squares)
+                .add_number(checked.disagreed_weight);
         })
         .await?;
     let truths: Vec<_> = counts.truths.iter().collect();
@@ -115,10 +125,10 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
                 .add(known.channel.as_str())
                 .add(i64::from(known.version))
                 .add(known.method.as_str())
-                .add(known.right)
-                .add(known.right_refused)
-                .add(known.wrong)
-                .add(known.wrong_passed)
+                .add_number(known.right)
+                .add_number(known.right_refused)
+                .add_number(known.wrong)
+                .add_number(known.wrong_passed)
                 .add(known.time_us);
         })
         .await?;
@@ -224,9 +234,9 @@ async fn read_checked(
             let checked = Checked {
                 checks: count(row.try_get(5)?),
                 disagreed: row.try_get(6)?,
-                weight: row.try_get(7)?,
-                squares: row.try_get(8)?,
-                disagreed_weight: row.try_get(9)?,
+                weight: number(row.try_get(7)?),
+                squares: number(row.try_get(8)?),
+                disagreed_weight: number(row.try_get(9)?),
             };
             let place = Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? };
             counts.checked_by(place, checker).add(&checked);

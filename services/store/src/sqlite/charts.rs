@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::apply::NO_STEP;
 use super::insert::Insert;
 use super::rows::count;
+use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 /// What new grades add, by run and step.
@@ -22,14 +23,18 @@ const WIDTHS: [i64; 4] = [1, 16, 256, 4096];
 const UPSERT_NUMBERS: Insert = Insert {
     into: "insert into step_numbers (run, width, step, number, bin, count, sum, squares)",
     columns: 8,
-    then: "on conflict (run, width, step, number, bin) do update set count = count + excluded.count, \
-               sum = sum + excluded.sum, squares = squares + excluded.squares",
+    then: concat!(
+        "on conflict (run, width, step, number, bin) do update set ",
+        add_counts!("count"),
+        ", ",
+        add_numbers!("sum", "squares")
+    ),
 };
 
 const UPSERT_WORDS: Insert = Insert {
     into: "insert into step_words (run, width, step, topic, word, grades)",
     columns: 6,
-    then: "on conflict (run, width, step, topic, word) do update set grades = grades + excluded.grades",
+    then: concat!("on conflict (run, width, step, topic, word) do update set ", add_counts!("grades")),
 };
 
 /// Adds what was counted; `runs` are the numbers of the runs.
@@ -51,7 +56,7 @@ pub(super) async fn add(
     UPSERT_NUMBERS
         .run(connection, &numbers, |values, ((run, width, step), ((number, bin), sums))| {
             values.add(*run).add(*width).add(*step).add(number.name()).add(*bin);
-            values.add_count(sums.count).add(sums.sum).add(sums.squares);
+            values.add_count(sums.count).add_number(sums.sum).add_number(sums.squares);
         })
         .await?;
     let words: Vec<_> =
@@ -64,10 +69,11 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// First step of the stretch, as the function of this name says it; what has no step stays so.
+/// First step of the stretch, as the function of this name says it; what has no step stays so. A first step below the least integer would
+/// be a real: the cast makes it the least integer.
 macro_rules! stretch {
     () => {
-        "case when step = -9223372036854775808 then step else step - ((step % ?1) + ?1) % ?1 end"
+        "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 as integer) end"
     };
 }
 
@@ -90,10 +96,11 @@ pub(super) async fn read(connection: &mut SqliteConnection, run: i64, width: i64
     for row in sqlx::query(NUMBERS).bind(width).bind(run).bind(kept).fetch_all(&mut *connection).await? {
         // A later release may count more; this one does not draw it.
         let name: &str = row.try_get(1)?;
-        let Some(number) = Number::ALL.iter().find(|number| number.name() == name) else { continue };
-        let sums = Sums { count: count(row.try_get(3)?), sum: row.try_get(4)?, squares: row.try_get(5)? };
+        let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else { continue };
+        let sums =
+            Sums { count: count(row.try_get(3)?), sum: number(row.try_get(4)?), squares: number(row.try_get(5)?) };
         let counted = steps.entry(step(row.try_get(0)?)).or_default();
-        counted.numbers.insert((*number, row.try_get(2)?), sums);
+        counted.numbers.insert((*counted_number, row.try_get(2)?), sums);
     }
     for row in sqlx::query(WORDS).bind(width).bind(run).bind(kept).fetch_all(&mut *connection).await? {
         let name: &str = row.try_get(1)?;

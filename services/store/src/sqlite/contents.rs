@@ -30,7 +30,8 @@ const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch
              then size else excluded.size end, \
          reply = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
              then reply else excluded.reply end, \
-         request = excluded.request, batch = excluded.batch, time_us = excluded.time_us";
+         request = excluded.request, batch = excluded.batch, time_us = excluded.time_us \
+     where ? = 0 or batch = excluded.batch";
 
 /// Inserts the bodies that are not there, and the packs that hold at least one of them.
 pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&Loaded]) -> Result<(), DatabaseError> {
@@ -78,18 +79,20 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
     Ok(())
 }
 
-/// Opens and closes claims in the order of the entries, and forgets those of more than a day ago.
+/// Opens and closes claims in the order of the entries, and forgets those of more than a day ago. A `late` entry leaves alone what was
+/// claimed for another batch meanwhile.
 pub(super) async fn upsert_claims(
     connection: &mut SqliteConnection,
     loaded: &[&Loaded],
     now_us: i64,
+    late: bool,
 ) -> Result<(), DatabaseError> {
     for loaded in loaded {
         let Some(claim) = &loaded.entry.claim else {
             continue;
         };
         let reply = claim.reply.as_ref().zip(loaded.contents.reply.as_ref());
-        let mut values = Values::with_room(9);
+        let mut values = Values::with_room(10);
         values
             .add(claim.key.caller.clone())
             .add(claim.key.key.as_str())
@@ -99,7 +102,8 @@ pub(super) async fn upsert_claims(
             .add(reply.map(|(reply, _)| reply.media.as_str()))
             .add(reply.map(|(_, content)| content.codec.number()))
             .add(reply.map(|(_, content)| i64::from(content.size)))
-            .add(reply.map(|(_, content)| content.content.as_slice()));
+            .add(reply.map(|(_, content)| content.content.as_slice()))
+            .add(late);
         sqlx::query_with(UPSERT_CLAIM, values.finish()?).execute(&mut *connection).await?;
     }
     sqlx::query("delete from idempotency where time_us <= ?")

@@ -70,8 +70,8 @@ async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<b
     values
         .add(id_bytes(draw.grade))
         .add(draw.channel.as_str())
-        .add(draw.probability)
-        .add(draw.weight)
+        .add_number(draw.probability)
+        .add_number(draw.weight)
         .add(draw.time_us);
     let done = sqlx::query_with(INSERT_DRAW, values.finish()?).execute(connection).await?;
     Ok(done.rows_affected() > 0)

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use assay_core::sum;
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};
@@ -115,6 +116,11 @@ impl Values {
     /// A text; bound shared, it takes one allocation where a borrowed one takes two.
     pub(super) fn add_text(&mut self, text: Option<&str>) -> &mut Self {
         self.add(text.map(Arc::<str>::from))
+    }
+
+    /// A number in a column that must have one: SQLite takes NaN for null.
+    pub(super) fn add_number(&mut self, number: f64) -> &mut Self {
+        self.add(sum::finite(number))
     }
 
     /// Counters and sizes; SQLite has no unsigned integers, and none of ours comes near the limit.

@@ -13,6 +13,12 @@
 //! None of this holds for a file that was deleted or replaced under the running node: SQLite goes on writing to what it has open, and no
 //! restart will see it. So the file at the path is compared with the opened one around every transaction and after every checkpoint;
 //! while they differ nothing counts as applied and no segment is deleted.
+//!
+//! # Failed transactions
+//!
+//! SQLite ends a transaction by itself where a disk is full or broken, and the driver does not learn of it: its connection believes in a
+//! transaction that is over, and refuses to begin another for ever. So the connection of a transaction that failed, for whatever
+//! reason, is closed, and the next one opens its own. A database in memory is its one connection, which is rolled back instead.
 
 mod apply;
 mod channels;
@@ -24,25 +30,35 @@ mod facets;
 mod insert;
 mod kinds;
 mod pairs;
+mod probe;
 mod prompts;
 mod query;
 mod rollups;
 mod rows;
 mod snapshot;
+mod sums;
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::BoxFuture;
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Row};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, Row};
 
 use crate::database::{Applicable, Database, DatabaseError, Snapshot};
+use crate::panics::CatchPanic;
 use crate::spool::Position;
 use crate::spool::segment::FileId;
+use crate::writer::Loaded;
+
+use self::apply::Work;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 
@@ -96,17 +112,21 @@ fn follow_links(mut path: PathBuf) -> PathBuf {
 /// The file that is open, and where it was found.
 struct Opened {
     path: PathBuf,
-    file: FileId,
+    id: FileId,
+    /// Keeps the file's number from being given to another while no connection is open. `O_PATH`, because closing any other descriptor of
+    /// the file would drop the locks that connections have on it.
+    _file: fs::File,
 }
 
 impl Opened {
     fn at(path: &Path) -> std::io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: FileId::of(&fs::metadata(path)?) })
+        let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+        Ok(Self { path: path.to_owned(), id: FileId::of(&file.metadata()?), _file: file })
     }
 
     fn check(&self) -> Result<(), DatabaseError> {
         let found = match fs::metadata(&self.path) {
-            Ok(named) if FileId::of(&named) == self.file => return Ok(()),
+            Ok(named) if FileId::of(&named) == self.id => return Ok(()),
             Ok(_) => "was replaced by another".to_owned(),
             Err(error) => format!("went away ({error})"),
         };
@@ -147,16 +167,45 @@ impl Sqlite {
             .test_before_acquire(false);
         let writer = one.connect_with(options.clone()).await?;
         migrate(&writer).await?;
+        // A connection that is opened later is to the database that is there, or fails.
+        writer.set_connect_options(options.clone().create_if_missing(false));
         // A database in memory lives in its one connection, which then serves reads as well.
         let readers = if in_memory {
             writer.clone()
         } else {
             let options = options.read_only(true).pragma("cache_size", "-8192");
-            SqlitePoolOptions::new().max_connections(readers).test_before_acquire(false).connect_lazy_with(options)
+            SqlitePoolOptions::new()
+                .max_connections(readers)
+                .test_before_acquire(false)
+                .after_release(|connection, _| Box::pin(is_in_step(connection)))
+                .connect_lazy_with(options)
         };
-        // The writer's connection stays open, so that the file's number belongs to it as long as this lives.
         let opened = location.path.as_deref().map(Opened::at).transpose()?;
         Ok(Self { writer, readers, spool, opened })
+    }
+
+    /// Applies in a transaction, which ends in `end`: `commit` or `rollback`.
+    async fn transact(&self, work: Work<'_>, end: &'static str) -> Result<(), DatabaseError> {
+        let mut connection = self.writer.acquire().await?;
+        let done = CatchPanic::new(async {
+            // Statements, because the driver's own transactions count on SQLite never ending one by itself.
+            sqlx::query("begin immediate").execute(&mut *connection).await?;
+            apply::apply(&mut connection, &work).await?;
+            sqlx::query(end).execute(&mut *connection).await?;
+            Ok(())
+        })
+        .await
+        .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
+        if done.is_err() {
+            if self.opened.is_some() {
+                // What the connection says of its end matters to nobody.
+                let _ = connection.close().await;
+            } else {
+                // Fails where SQLite has ended the transaction already.
+                let _ = sqlx::query("rollback").execute(&mut *connection).await;
+            }
+        }
+        done
     }
 
     async fn checkpointed(&self) -> Result<bool, DatabaseError> {
@@ -176,6 +225,13 @@ async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     migrations.migrations = MIGRATIONS.migrations.clone();
     migrations.run(writer).await?;
     Ok(())
+}
+
+/// Whether the driver and SQLite agree that a connection is in no transaction; one on which they do not is closed.
+async fn is_in_step(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // Behind the rollback that a dropped transaction has sent.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 impl Database for Sqlite {
@@ -198,10 +254,28 @@ impl Database for Sqlite {
     ) -> BoxFuture<'a, Result<(), DatabaseError>> {
         Box::pin(async move {
             self.check()?;
-            let mut transaction = self.writer.begin_with("begin immediate").await?;
-            apply::apply(&mut transaction, &self.spool, entries, progress, now_us).await?;
-            transaction.commit().await?;
+            self.transact(Work { spool: &self.spool, entries, progress, now_us, late: false }, "commit").await?;
             self.check()
+        })
+    }
+
+    fn apply_late(&self, loaded: Arc<Loaded>, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>> {
+        Box::pin(async move {
+            self.check()?;
+            let (entries, progress) = ([(Position::LAST, loaded)], Position::default());
+            let work = Work { spool: &self.spool, entries: &entries, progress, now_us, late: true };
+            self.transact(work, "commit").await?;
+            self.check()
+        })
+    }
+
+    fn probe(&self, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>> {
+        Box::pin(async move {
+            self.check()?;
+            let entries = [(Position::LAST, Arc::new(probe::sample(now_us)?))];
+            let work =
+                Work { spool: &self.spool, entries: &entries, progress: Position::default(), now_us, late: false };
+            self.transact(work, "rollback").await
         })
     }
 
@@ -221,5 +295,67 @@ impl Database for Sqlite {
             self.readers.close().await;
             self.writer.close().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills the database until SQLite says that it is full, and applies once more after there is room again.
+    async fn fill(url: &str) {
+        let location = Location::parse(url).unwrap();
+        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
+        let good = || Arc::new(probe::sample(7).unwrap());
+        sqlite.apply_late(good(), 7).await.unwrap();
+        let pages: i64 = sqlx::query_scalar("pragma page_count").fetch_one(&sqlite.writer).await.unwrap();
+        let limit = |pages: i64| format!("pragma max_page_count = {pages}");
+        sqlx::query(sqlx::AssertSqlSafe(limit(pages))).execute(&sqlite.writer).await.unwrap();
+
+        let large = vec![7; 1 << 20];
+        let mut entry = assay_core::record::Entry::of_events(1.into(), "local".into(), Vec::new(), 7);
+        entry.bodies = vec![assay_core::record::Body {
+            hash: assay_core::Hash::of(&large),
+            kind: assay_core::record::BodyKind::Text,
+            content: large,
+        }];
+        let contents = crate::packs::Contents::of(&entry.bodies, None, 0).unwrap();
+        let large = Arc::new(Loaded::new(Arc::new(entry), contents));
+        let position = Position { segment: 1, byte: 100 };
+        for _ in 0..3 {
+            let refused = match sqlite.apply(&[(position, Arc::clone(&large))], position, 7).await {
+                Err(DatabaseError::Driver(sqlx::Error::Database(error))) => error,
+                Err(error) => panic!("{error}"),
+                // The connection was replaced, and with it the limit.
+                Ok(()) => break,
+            };
+            assert_eq!(refused.code().as_deref(), Some("13"), "{refused}");
+            assert!(!DatabaseError::from(sqlx::Error::Database(refused)).may_lie_in_entry());
+        }
+        sqlx::query(sqlx::AssertSqlSafe(limit(1 << 20))).execute(&sqlite.writer).await.unwrap();
+        sqlite.apply(&[(position, large)], position, 7).await.unwrap();
+        assert_eq!(sqlite.progress().await.unwrap(), position);
+        let grades: i64 = sqlx::query_scalar("select count(*) from grades").fetch_one(&sqlite.writer).await.unwrap();
+        assert_eq!(grades, 1);
+        sqlite.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_full_database_applies_again_once_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        fill(&format!("sqlite://{}", folder.path().join("assay.db").display())).await;
+        fill("sqlite::memory:").await;
+    }
+
+    #[tokio::test]
+    async fn a_probe_leaves_no_trace() {
+        let location = Location::parse("sqlite::memory:").unwrap();
+        let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
+        sqlite.probe(7).await.unwrap();
+        let rows: i64 = sqlx::query_scalar("select (select count(*) from batches) + (select count(*) from runs)")
+            .fetch_one(&sqlite.writer)
+            .await
+            .unwrap();
+        assert_eq!(rows, 0);
     }
 }

@@ -10,15 +10,19 @@ use sqlx::{QueryBuilder, Row};
 
 use super::apply::NO_STEP;
 use super::insert::Insert;
+use super::rows::count;
+use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
     into: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, reward_sum, reward_squares)",
     columns: 8,
-    then: "on conflict (run, prompt_key, step) do update set judged = judged + excluded.judged, \
-               passes = passes + excluded.passes, rewards = rewards + excluded.rewards, \
-               reward_sum = reward_sum + excluded.reward_sum, \
-               reward_squares = reward_squares + excluded.reward_squares",
+    then: concat!(
+        "on conflict (run, prompt_key, step) do update set ",
+        add_counts!("judged", "passes", "rewards"),
+        ", ",
+        add_numbers!("reward_sum", "reward_squares")
+    ),
 };
 
 /// Adds visits; `runs` are the numbers of their runs.
@@ -37,8 +41,8 @@ pub(super) async fn add(
                 .add(i64::from(visit.judged))
                 .add(i64::from(visit.passes))
                 .add(i64::from(visit.rewards))
-                .add(visit.reward_sum)
-                .add(visit.reward_squares);
+                .add_number(visit.reward_sum)
+                .add_number(visit.reward_squares);
         })
         .await?;
     Ok(())
@@ -72,13 +76,18 @@ pub(super) async fn read(
             let step: i64 = row.try_get(1)?;
             visits.entry(row.try_get(0)?).or_default().push(Visit {
                 step: (step != NO_STEP).then_some(step),
-                judged: row.try_get(2)?,
-                passes: row.try_get(3)?,
-                rewards: row.try_get(4)?,
-                reward_sum: row.try_get(5)?,
-                reward_squares: row.try_get(6)?,
+                judged: small(row.try_get(2)?),
+                passes: small(row.try_get(3)?),
+                rewards: small(row.try_get(4)?),
+                reward_sum: number(row.try_get(5)?),
+                reward_squares: number(row.try_get(6)?),
             });
         }
     }
     Ok(visits)
+}
+
+/// A count that is kept in 32 bits; the sum of several visits may be larger.
+fn small(stored: i64) -> u32 {
+    u32::try_from(count(stored)).unwrap_or(u32::MAX)
 }

@@ -9,17 +9,19 @@ use sqlx::sqlite::SqliteConnection;
 use super::apply::{NO_STEP, Sum};
 use super::insert::Insert;
 use super::rows::count;
+use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
     into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
            score_squares, grade_us, queue_us)",
     columns: 13,
-    then: "on conflict (run, step, grader, version, outcome, verdict) do update set \
-               grades = grades + excluded.grades, passes = passes + excluded.passes, \
-               scores = scores + excluded.scores, score_sum = score_sum + excluded.score_sum, \
-               score_squares = score_squares + excluded.score_squares, \
-               grade_us = grade_us + excluded.grade_us, queue_us = queue_us + excluded.queue_us",
+    then: concat!(
+        "on conflict (run, step, grader, version, outcome, verdict) do update set ",
+        add_counts!("grades", "passes", "scores", "grade_us", "queue_us"),
+        ", ",
+        add_numbers!("score_sum", "score_squares")
+    ),
 };
 
 /// Adds the sums to their rollups.
@@ -45,8 +47,8 @@ pub(super) async fn upsert(connection: &mut SqliteConnection, sums: &[Sum<'_>]) 
                 .add_count(sums.grades)
                 .add_count(sums.passes)
                 .add_count(sums.scores)
-                .add(sums.score_sum)
-                .add(sums.score_squares)
+                .add_number(sums.score_sum)
+                .add_number(sums.score_squares)
                 .add_count(sums.grade_us)
                 .add_count(sums.queue_us);
         })
@@ -72,8 +74,8 @@ pub(super) async fn read(connection: &mut SqliteConnection, run: i64) -> Result<
             grades: count(row.try_get(5)?),
             passes: count(row.try_get(6)?),
             scores: count(row.try_get(7)?),
-            score_sum: row.try_get(8)?,
-            score_squares: row.try_get(9)?,
+            score_sum: number(row.try_get(8)?),
+            score_squares: number(row.try_get(9)?),
             grade_us: count(row.try_get(10)?),
             queue_us: count(row.try_get(11)?),
         };

@@ -16,6 +16,7 @@ use sqlx::{AssertSqlSafe, Pool, QueryBuilder, Row, Transaction};
 
 use super::query::Found;
 use super::rows::{SELECT_GRADE, batch_id, count, id_bytes, key, position, read_grade};
+use super::sums::number;
 use super::{POSITION_BITS, channels, charts, checks, events, pairs, prompts, query, rollups};
 use crate::database::{DatabaseError, Snapshot};
 use crate::packs::{Codec, PackedBody, Squeezed, body_of, unsqueeze};
@@ -209,7 +210,7 @@ fn read_run(row: &SqliteRow, runs: &mut HashMap<Arc<str>, RunTotals>) -> Result<
             failed: count(row.try_get(4)?),
             passed: count(row.try_get(5)?),
             scores: count(row.try_get(6)?),
-            score_sum: row.try_get(7)?,
+            score_sum: number(row.try_get(7)?),
             last_step: row.try_get(8)?,
             times: Some((row.try_get(9)?, row.try_get(10)?)),
         },

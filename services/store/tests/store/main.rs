@@ -10,4 +10,5 @@ mod model;
 mod pairs;
 mod reads;
 mod recovery;
+mod refused;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use assay_core::channel::{Appeal, Event};
@@ -15,24 +15,45 @@ use tempfile::TempDir;
 
 pub(crate) const START_US: i64 = 1_795_000_000_000_000;
 
-pub(crate) struct TestClock(AtomicI64);
+pub(crate) struct TestClock {
+    unix_us: AtomicI64,
+    spool_panics: AtomicBool,
+    writer_panics: AtomicBool,
+}
 
 impl TestClock {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(START_US)))
+        Arc::new(Self {
+            unix_us: AtomicI64::new(START_US),
+            spool_panics: AtomicBool::new(false),
+            writer_panics: AtomicBool::new(false),
+        })
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+        self.unix_us.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+
+    /// Makes the thread of the spool panic at its next commit.
+    pub(crate) fn panic_in_spool(&self) {
+        self.spool_panics.store(true, Ordering::SeqCst);
+    }
+
+    /// Makes the writer panic at its next transaction.
+    pub(crate) fn panic_in_writer(&self) {
+        self.writer_panics.store(true, Ordering::SeqCst);
     }
 }
 
 impl Clock for TestClock {
     fn unix_us(&self) -> i64 {
-        self.0.load(Ordering::SeqCst)
+        self.unix_us.load(Ordering::SeqCst)
     }
 
     fn monotonic(&self) -> Duration {
+        let in_spool = std::thread::current().name() == Some("assay-spool");
+        let panics = if in_spool { &self.spool_panics } else { &self.writer_panics };
+        assert!(!panics.load(Ordering::SeqCst), "the clock stopped");
         Duration::from_micros((self.unix_us() - START_US) as u64)
     }
 }
@@ -97,6 +118,11 @@ impl World {
         while store.pending_entries() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    /// The same database and spool with a clock of its own.
+    pub(crate) async fn open_with_new_clock(&self) -> DurableStore {
+        DurableStore::open(&self.options, TestClock::new()).await.unwrap()
     }
 
     /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do beside any writer.

@@ -1,0 +1,89 @@
+//! `assay record set-aside`: entries of the record that the database refused, listed or applied.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use assay_core::store::SetAside;
+use assay_node::Node;
+use serde::Serialize;
+
+use super::{block_on, configuration};
+use crate::arguments::SetAsideArguments;
+use crate::commands::record::refuse_to_create;
+use crate::exit::Ended;
+use crate::table;
+
+/// An entry, and what became of it where it was to be applied.
+#[derive(Serialize)]
+struct Line {
+    /// Its name among those that are set aside.
+    entry: String,
+    /// Its batch; none where it cannot be decoded.
+    batch: Option<String>,
+    grades: u64,
+    bytes: u64,
+    /// Why the database refused it.
+    reason: String,
+    /// When, in microseconds since the Unix epoch.
+    time_us: i64,
+    /// Whether it is applied now.
+    applied: bool,
+    /// Why it was refused again.
+    error: Option<String>,
+}
+
+pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow::Result<Ended> {
+    let database = arguments.database.iter().map(|url| ("store", "database", url.clone().into()));
+    let config = configuration(file, database.collect())?;
+    refuse_to_create(&config.store.database)?;
+    let lines = block_on(async {
+        let node = Node::start(config).await;
+        let node = node.context("stop the server that uses the record first: only one process can have it")?;
+        let lines = entries(&node, arguments.apply).await;
+        node.stop().await;
+        lines
+    })?;
+    let refused = lines.iter().any(|line| line.error.is_some());
+    let mut out = std::io::stdout().lock();
+    if arguments.output.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+    } else if lines.is_empty() {
+        writeln!(out, "no entry is set aside")?;
+    } else {
+        let rows: Vec<_> = lines.iter().map(row).collect();
+        table::write(&mut out, ["ENTRY", "BATCH", "GRADES", "BYTES", "STATE", "REASON"], &rows)?;
+    }
+    Ok(if refused { Ended::Findings } else { Ended::Done })
+}
+
+async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<Line>> {
+    let store = node.engine().store().context("no database is configured; name one with `--database`")?;
+    if apply {
+        let tried = store.apply_set_aside().await?;
+        return Ok(tried.into_iter().map(|(entry, error)| line(entry, error.is_none(), error)).collect());
+    }
+    let listed = store.set_aside().await?;
+    Ok(listed.into_iter().map(|entry| line(entry, false, None)).collect())
+}
+
+fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
+    let SetAside { name, batch, grades, bytes, reason, time_us } = entry;
+    Line { entry: name, batch: batch.map(|batch| batch.to_string()), grades, bytes, reason, time_us, applied, error }
+}
+
+fn row(line: &Line) -> [String; 6] {
+    let state = match (line.applied, &line.error) {
+        (true, _) => "applied",
+        (false, Some(_)) => "refused again",
+        (false, None) => "set aside",
+    };
+    [
+        line.entry.clone(),
+        line.batch.clone().unwrap_or_else(|| "-".to_owned()),
+        line.grades.to_string(),
+        line.bytes.to_string(),
+        state.to_owned(),
+        line.error.clone().unwrap_or_else(|| line.reason.clone()),
+    ]
+}

@@ -1,0 +1,167 @@
+//! Responsible for the entries that the database refused: a file each in the spool's folder, with its frame and the reason. Decides
+//! neither what is set aside nor when it is applied; the writer and the operator do.
+//!
+//! A file is on the disk before the progress passes its entry. After a crash between the two the entry is tried again, and refused again
+//! it becomes the same file, which is named after the entry's position.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::{self, Seal};
+use super::segment::{Folder, Position, sync_folder};
+use crate::writer::Loaded;
+
+/// Name of the folder in the spool's.
+const FOLDER: &str = "set-aside";
+
+/// How files of entries end.
+const EXTENSION: &str = "entry";
+
+/// The first line of a file, a JSON object; the frame follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// Why the entry was refused.
+    pub(crate) reason: String,
+    /// Its batch; `None` where the frame cannot be decoded.
+    pub(crate) batch: Option<String>,
+    /// Its grades.
+    pub(crate) grades: u64,
+    /// When it was set aside, in microseconds since the Unix epoch.
+    pub(crate) time_us: i64,
+}
+
+/// An entry that is set aside.
+#[derive(Debug)]
+pub(crate) struct AsideFile {
+    /// Name of the file without its ending.
+    pub(crate) name: String,
+    pub(crate) note: Note,
+    /// Bytes of the frame.
+    pub(crate) bytes: u64,
+    path: PathBuf,
+}
+
+/// The files of one spool.
+pub(crate) struct Aside {
+    path: PathBuf,
+    seal: Seal,
+}
+
+impl Aside {
+    pub(crate) fn of(folder: &Folder) -> Self {
+        Self { path: folder.path.join(FOLDER), seal: folder.seal() }
+    }
+
+    /// The files of the spool in this folder, to be counted.
+    pub(crate) fn at(spool: &Path) -> Self {
+        Self { path: spool.join(FOLDER), seal: Seal::PLAIN }
+    }
+
+    /// Keeps the frame of the entry that starts at `start`. It is on the disk when this returns.
+    pub(crate) fn keep(&self, start: Position, note: &Note, frame: &[u8]) -> io::Result<()> {
+        if !self.path.is_dir() {
+            fs::create_dir_all(&self.path)?;
+            self.path.parent().map_or(Ok(()), sync_folder)?;
+        }
+        let path = self.path.join(format!("{}.{EXTENSION}", name(start)));
+        let unfinished = path.with_extension("part");
+        let written = write(&unfinished, note, frame).and_then(|()| fs::rename(&unfinished, &path));
+        if let Err(error) = written {
+            // On a full disk it would take room that the next try needs.
+            let _ = fs::remove_file(&unfinished);
+            return Err(error);
+        }
+        sync_folder(&self.path)
+    }
+
+    /// Removes the file of the entry that starts at `start`, if there is one; whether there was.
+    pub(crate) fn forget(&self, start: Position) -> io::Result<bool> {
+        self.remove(&self.path.join(format!("{}.{EXTENSION}", name(start))))
+    }
+
+    /// Removes the file of an entry that was applied.
+    pub(crate) fn remove_file(&self, file: &AsideFile) -> io::Result<()> {
+        self.remove(&file.path).map(|_| ())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<bool> {
+        match fs::remove_file(path) {
+            Ok(()) => sync_folder(&self.path).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the entries at or behind `progress` start: they are still in the spool, and will be tried again.
+    pub(crate) fn starts_from(&self, progress: Position) -> io::Result<BTreeSet<Position>> {
+        let starts = self.paths()?.into_iter().filter_map(|path| {
+            let (segment, byte) = path.file_stem()?.to_str()?.split_once('-')?;
+            Some(Position { segment: segment.parse().ok()?, byte: byte.parse().ok()? })
+        });
+        Ok(starts.filter(|start| *start >= progress).collect())
+    }
+
+    /// How many entries are set aside.
+    pub(crate) fn count(&self) -> io::Result<u64> {
+        Ok(self.paths()?.len() as u64)
+    }
+
+    /// The entries, in the order of their names, which is that of their recording.
+    pub(crate) fn list(&self) -> io::Result<Vec<AsideFile>> {
+        self.paths()?
+            .into_iter()
+            .map(|path| {
+                let (note, frame) = read(&path)?;
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                Ok(AsideFile { name, note, bytes: frame.len() as u64, path })
+            })
+            .collect()
+    }
+
+    /// The entry of a file.
+    pub(crate) fn load(&self, file: &AsideFile) -> io::Result<Loaded> {
+        let (_, frame) = read(&file.path)?;
+        // An entry of a segment from before frames had a key kept its checksum.
+        let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() { Seal::PLAIN } else { self.seal };
+        Loaded::from_frame(&seal, &frame)
+    }
+
+    fn paths(&self) -> io::Result<Vec<PathBuf>> {
+        let files = match fs::read_dir(&self.path) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let paths = files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+        let is_entry = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION);
+        let mut entries: Vec<PathBuf> = paths.into_iter().filter(is_entry).collect();
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+fn name(start: Position) -> String {
+    format!("{:08}-{:010}", start.segment, start.byte)
+}
+
+fn write(path: &Path, note: &Note, frame: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    let mut head = serde_json::to_vec(note)?;
+    head.push(b'\n');
+    file.write_all(&head)?;
+    file.write_all(frame)?;
+    file.sync_all()
+}
+
+fn read(path: &Path) -> io::Result<(Note, Vec<u8>)> {
+    let mut bytes = fs::read(path)?;
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let note = serde_json::from_slice(&bytes[..end]).map_err(|error| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("`{}` is not an entry set aside: {error}", path.display()))
+    })?;
+    Ok((note, bytes.split_off((end + 1).min(bytes.len()))))
+}

@@ -1,0 +1,119 @@
+//! Responsible for the file that is the folder's lock and holds the spool's name and key: claiming it, reading it and writing it.
+//!
+//! The name is known to the database and to logs. The key is a secret of this file: frames are recognised by it, see [`Seal`].
+//!
+//! [`Seal`]: super::frame::Seal
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::OpenSpoolError;
+use super::segment::sync_folder;
+
+/// Name of the file.
+pub(super) const IDENTITY: &str = "identity";
+
+/// Who the spool is.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Names this spool in the database's table of progress.
+    pub(crate) name: String,
+    pub(crate) key: [u8; 32],
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What the file says; a spool of an earlier release has no key yet.
+struct Found {
+    name: String,
+    key: Option<[u8; 32]>,
+}
+
+/// Creates the folder if need be, locks it and reads its identity, or writes what is missing of it.
+pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), OpenSpoolError> {
+    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
+    let (lock, found) = open(path)?;
+    let (name, key) = found.map_or((fresh_name.to_owned(), None), |found| (found.name, found.key));
+    if let Some(key) = key {
+        return Ok((lock, Identity { name, key }));
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| io(io::Error::other(error.to_string())))?;
+    let identity = Identity { name, key };
+    write(&lock, path, &identity).map_err(io)?;
+    Ok((lock, identity))
+}
+
+/// Claims the folder anew for the node that had it; `None` if it is the spool of another one now.
+pub(super) fn claim_again(path: &Path, identity: &Identity) -> Result<Option<File>, OpenSpoolError> {
+    let (lock, found) = open(path)?;
+    if found
+        .as_ref()
+        .is_some_and(|found| found.name != identity.name || found.key.is_some_and(|key| key != identity.key))
+    {
+        return Ok(None);
+    }
+    write(&lock, path, identity).map_err(|source| OpenSpoolError::Io { path: path.to_owned(), source })?;
+    Ok(Some(lock))
+}
+
+fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
+    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
+    fs::create_dir_all(path).map_err(io)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut lock = options.open(path.join(IDENTITY)).map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(OpenSpoolError::InUse { path: path.to_owned() });
+        }
+        Err(TryLockError::Error(source)) => return Err(io(source)),
+    }
+    let mut text = String::new();
+    lock.read_to_string(&mut text).map_err(io)?;
+    let mut lines = text.lines().map(str::trim);
+    let name = lines.next().unwrap_or_default().to_owned();
+    let key = lines.next().and_then(read_key);
+    let found = if name.is_empty() { None } else { Some(Found { name, key }) };
+    Ok((lock, found))
+}
+
+/// Writes the whole file. A name that is there keeps its place, so a write that is cut off leaves at worst a part of a key, and no frame
+/// was written with that one.
+fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
+    let mut text = format!("{}\n", identity.name);
+    for byte in identity.key {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push('\n');
+    lock.write_all_at(text.as_bytes(), 0)?;
+    lock.set_len(text.len() as u64)?;
+    lock.sync_all()?;
+    sync_folder(path)?;
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => sync_folder(parent),
+        None => Ok(()),
+    }
+}
+
+fn read_key(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    let mut key = [0; 32];
+    if digits.len() != 2 * key.len() || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok()?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some(key)
+}

@@ -1,0 +1,78 @@
+//! Responsible for telling an entry that cannot be applied from a database that takes none: an entry known to be good, which the caller
+//! applies in a transaction that is rolled back.
+
+use std::sync::Arc;
+
+use assay_core::record::{Body, BodyKind, Entry, GradeRecord};
+use assay_core::{BatchId, Hash};
+
+use crate::database::DatabaseError;
+use crate::packs::Contents;
+use crate::writer::Loaded;
+
+/// An entry that is known to be good.
+pub(super) fn sample(now_us: i64) -> Result<Loaded, DatabaseError> {
+    let entry = entry(now_us);
+    let contents = Contents::of(&entry.bodies, None, 0).map_err(DatabaseError::Spool)?;
+    Ok(Loaded::new(Arc::new(entry), contents))
+}
+
+/// A batch of one grade with its body. Its id names no batch: ids start with the time.
+fn entry(now_us: i64) -> Entry {
+    let batch = BatchId::from(0);
+    let body = Body { hash: Hash::of(b"probe"), kind: BodyKind::Text, content: b"probe".to_vec() };
+    let grade = GradeRecord {
+        grade: batch.grade(0),
+        batch,
+        position: 0,
+        caller: "probe".into(),
+        run: Some("probe".into()),
+        step: Some(0),
+        item: None,
+        group: Some("probe".to_owned()),
+        prompt_key: Some("probe".to_owned()),
+        channel: "probe/default".to_owned(),
+        grader: "probe".to_owned(),
+        grader_version: 1,
+        image: None,
+        task_hash: body.hash,
+        completion_hash: body.hash,
+        prompt_hash: None,
+        policy: "default".into(),
+        policy_hash: None,
+        outcome: "graded".to_owned(),
+        verdict: Some("correct".to_owned()),
+        pass: Some(true),
+        score: Some(1.0),
+        appeal: None,
+        score_after_appeal: None,
+        reward: Some(1.0),
+        coefficient: None,
+        components_json: None,
+        composition_json: None,
+        steps_json: None,
+        measures_json: None,
+        evidence_json: None,
+        error_json: None,
+        meta_json: None,
+        checks_json: None,
+        deterministic: true,
+        cached: false,
+        queue_us: 0,
+        grade_us: 0,
+        work: 0,
+        time_us: now_us,
+    };
+    Entry {
+        batch,
+        caller: "probe".into(),
+        run: grade.run.clone(),
+        step: grade.step,
+        items: 1,
+        received_us: now_us,
+        grades: vec![grade],
+        bodies: vec![body],
+        events: Vec::new(),
+        claim: None,
+    }
+}

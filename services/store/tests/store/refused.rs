@@ -1,0 +1,257 @@
+//! What the database refuses stops nothing else, and nothing is dropped silently.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_core::chart::Number;
+use assay_core::record::Entry;
+use assay_core::store::{GradeFilter, Reader, Recorder, StoreError};
+use assay_store::{DurableStore, set_aside_entries};
+
+use crate::world::{World, all, batch, entry, holds, record};
+
+/// A batch whose every reward is this.
+fn rewarded(n: u64, reward: f64) -> Entry {
+    let mut entry = entry(n, 2);
+    for grade in &mut entry.grades {
+        grade.reward = Some(reward);
+        grade.step = Some(1);
+        grade.prompt_key = Some("prompt".to_owned());
+    }
+    entry.step = Some(1);
+    entry
+}
+
+async fn sums_are_finite(store: &DurableStore, grades: u64) {
+    let steps = store.run_steps("run-a", 1).await.unwrap();
+    let sums = steps[&Some(1)].sums(Number::Reward);
+    assert_eq!(sums.count, grades);
+    assert!(sums.sum.is_finite() && sums.squares.is_finite(), "{sums:?}");
+    assert!(sums.mean().unwrap().is_finite() && sums.deviation().unwrap().is_finite());
+    let visits = store.visits("run-a", None).await.unwrap();
+    let visit = visits["prompt"][0];
+    assert_eq!(u64::from(visit.rewards), grades);
+    assert!(visit.reward_sum.is_finite() && visit.reward_squares.is_finite(), "{visit:?}");
+}
+
+#[tokio::test]
+async fn rewards_too_large_to_add_up_stop_nothing() {
+    let world = World::new();
+    let store = world.open().await;
+    for (n, reward) in [(1, 1e308), (2, -1e308), (3, 1e308)] {
+        record(&store, rewarded(n, reward)).await;
+        world.applied(&store).await;
+        sums_are_finite(&store, 2 * n).await;
+    }
+    let lock = world.lock_database().await;
+    record(&store, rewarded(4, -1e308)).await;
+    sums_are_finite(&store, 8).await;
+    drop(lock);
+    world.applied(&store).await;
+    assert_eq!(store.state().set_aside, 0);
+    store.close().await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 8);
+}
+
+#[tokio::test]
+async fn sums_that_an_earlier_release_stored_as_infinite_are_read_and_added_to() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, rewarded(1, 1.0)).await;
+    world.applied(&store).await;
+    world
+        .execute(
+            "update step_numbers set sum = 9e999, squares = 9e999; update prompt_history set reward_sum = -9e999; \
+             update runs set score_sum = 9e999; update rollups set score_squares = 9e999",
+        )
+        .await
+        .unwrap();
+    sums_are_finite(&store, 2).await;
+    record(&store, rewarded(2, -1e308)).await;
+    world.applied(&store).await;
+    sums_are_finite(&store, 4).await;
+    assert!(store.run("run-a").await.unwrap().unwrap().mean_score.unwrap().is_finite());
+    assert!(store.run_series("run-a").await.unwrap().values().all(|totals| totals.score_squares.is_finite()));
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn values_at_the_ends_of_their_types_are_applied_and_read() {
+    let world = World::new();
+    let store = world.open().await;
+    for n in 0..3 {
+        let mut odd = entry(n, 2);
+        odd.run = Some("run\0with a NUL".into());
+        odd.step = Some([i64::MIN, i64::MIN + 1, i64::MAX][n as usize]);
+        for grade in &mut odd.grades {
+            grade.run = odd.run.clone();
+            grade.step = odd.step;
+            grade.item = Some("\0".to_owned());
+            grade.score = Some(f64::NAN);
+            grade.reward = Some(f64::INFINITY);
+            grade.coefficient = Some(f64::NEG_INFINITY);
+            (grade.work, grade.queue_us, grade.grade_us) = (u64::MAX, u64::MAX, u64::MAX);
+        }
+        record(&store, odd).await;
+        world.applied(&store).await;
+    }
+    assert_eq!(store.state().set_aside, 0);
+    for width in [1, 10, 4096] {
+        let steps = store.run_steps("run\0with a NUL", width).await.unwrap();
+        assert_eq!(steps.values().map(assay_core::chart::Counted::grades).sum::<u64>(), 6, "width {width}");
+    }
+    assert_eq!(all(&store, &GradeFilter::default(), 10).await.len(), 6);
+    assert_eq!(store.runs(10).await.unwrap()[0].grades, 6);
+    store.close().await.unwrap();
+}
+
+/// Makes the database refuse grades of an item.
+const REFUSE: &str = "create trigger refuse before insert on grades when new.item = 'refused' begin \
+     select raise(abort, 'no such item'); end";
+
+fn refused(n: u64) -> Entry {
+    let mut entry = entry(n, 2);
+    entry.grades[1].item = Some("refused".to_owned());
+    entry
+}
+
+#[tokio::test]
+async fn an_entry_that_is_refused_is_set_aside_and_applied_later() {
+    let world = World::new();
+    let store = world.open().await;
+    world.execute(REFUSE).await.unwrap();
+    let lock = world.lock_database().await;
+    for n in 0..20 {
+        record(&store, if n == 3 || n == 11 { refused(n) } else { entry(n, 2) }).await;
+    }
+    drop(lock);
+    world.applied(&store).await;
+    assert_eq!(store.state().set_aside, 2);
+    assert_eq!(set_aside_entries(&world.options).unwrap(), 2);
+    let listed = store.set_aside().await.unwrap();
+    assert_eq!(listed.iter().map(|entry| entry.batch).collect::<Vec<_>>(), [Some(batch(3)), Some(batch(11))]);
+    assert!(listed[0].reason.contains("no such item") && listed[0].grades == 2, "{listed:?}");
+    assert_eq!(store.grade(batch(3).grade(0)).await.unwrap(), None);
+    assert_eq!(all(&store, &GradeFilter::default(), 50).await.len(), 36);
+    record(&store, entry(20, 2)).await;
+    world.applied(&store).await;
+    store.ready().await.unwrap();
+    store.close().await.unwrap();
+    assert!(world.segments().is_empty());
+
+    let store = world.open().await;
+    assert_eq!((store.pending_entries(), store.state().set_aside), (0, 2));
+    let tried = store.apply_set_aside().await.unwrap();
+    assert!(tried.iter().all(|(_, error)| error.as_ref().is_some_and(|error| error.contains("no such item"))));
+    assert_eq!(store.state().set_aside, 2);
+
+    world.execute("drop trigger refuse").await.unwrap();
+    let tried = store.apply_set_aside().await.unwrap();
+    assert!(tried.len() == 2 && tried.iter().all(|(_, error)| error.is_none()), "{tried:?}");
+    assert_eq!((store.state().set_aside, store.set_aside().await.unwrap().len()), (0, 0));
+    assert!(holds(&store, &refused(3)).await && holds(&store, &refused(11)).await);
+    store.close().await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 42);
+    assert_eq!(world.number("select sum(grades) from rollups").await, 42);
+}
+
+#[tokio::test]
+async fn an_entry_set_aside_before_a_crash_is_kept_once() {
+    let world = World::new();
+    let store = world.open().await;
+    world.execute(REFUSE).await.unwrap();
+    record(&store, refused(1)).await;
+    world.applied(&store).await;
+    // As if the process had ended between keeping the entry and passing it.
+    world.execute("delete from spool_progress").await.unwrap();
+    drop(store);
+    let store = world.open().await;
+    world.applied(&store).await;
+    assert_eq!(store.state().set_aside, 1);
+    drop(store);
+
+    world.execute("delete from spool_progress; drop trigger refuse").await.unwrap();
+    let store = world.open().await;
+    world.applied(&store).await;
+    assert!(holds(&store, &refused(1)).await);
+    assert_eq!(store.state().set_aside, 0, "an applied entry needs no copy");
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_takes_nothing_sets_nothing_aside() {
+    let world = World::new();
+    let store = world.open().await;
+    world.execute("alter table prompt_history rename to away").await.unwrap();
+    for n in 0..4 {
+        record(&store, entry(n, 2)).await;
+    }
+    while store.state().apply_error.is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(store.state().apply_error.unwrap().contains("no such table"));
+    assert_eq!((store.state().set_aside, store.state().pending), (0, 4));
+    store.ready().await.unwrap();
+    world.execute("alter table away rename to prompt_history").await.unwrap();
+    world.applied(&store).await;
+    assert_eq!((store.state().set_aside, store.state().apply_error), (0, None));
+    store.close().await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 8);
+}
+
+#[tokio::test]
+async fn a_dead_spool_thread_is_not_ready_and_records_nothing() {
+    let world = World::new();
+    let store = world.open().await;
+    record(&store, entry(1, 2)).await;
+    store.ready().await.unwrap();
+    world.clock.panic_in_spool();
+    for n in 2..5 {
+        let answer = tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2)))).await;
+        let refused = answer.expect("an append is answered").unwrap_err();
+        assert!(refused.to_string().contains("the thread of the spool has ended"), "{refused}");
+    }
+    let refused = store.ready().await.unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)));
+    assert!(refused.to_string().contains("the clock stopped"), "{refused}");
+    drop(store);
+    let store = world.open_with_new_clock().await;
+    assert!(holds(&store, &entry(1, 2)).await);
+    store.ready().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dead_writer_is_not_ready_and_loses_nothing() {
+    let world = World::new();
+    let store = world.open().await;
+    world.clock.panic_in_writer();
+    record(&store, entry(1, 2)).await;
+    while store.ready().await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let refused = store.ready().await.unwrap_err().to_string();
+    assert!(refused.contains("the writer of the database has ended (the clock stopped)"), "{refused}");
+    assert!(holds(&store, &entry(1, 2)).await, "what waits is read all the same");
+    drop(store);
+    let store = world.open_with_new_clock().await;
+    world.applied(&store).await;
+    store.close().await.unwrap();
+    assert_eq!(world.number("select count(*) from grades").await, 2);
+}
+
+#[tokio::test]
+async fn a_spool_that_cannot_be_written_is_not_ready_until_it_can() {
+    let world = World::new();
+    let store = world.open().await;
+    let away = world.spool().with_extension("away");
+    std::fs::rename(world.spool(), &away).unwrap();
+    std::fs::write(world.spool(), b"not a folder").unwrap();
+    store.record(Arc::new(entry(1, 2))).await.unwrap_err();
+    let refused = store.ready().await.unwrap_err().to_string();
+    assert!(refused.contains("the spool cannot be written"), "{refused}");
+    std::fs::remove_file(world.spool()).unwrap();
+    std::fs::rename(&away, world.spool()).unwrap();
+    store.ready().await.unwrap();
+    record(&store, entry(2, 2)).await;
+    store.close().await.unwrap();
+}
