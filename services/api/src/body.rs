@@ -42,11 +42,22 @@ pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body, kind: Bo
 where
     T: DeserializeOwned + Send + 'static,
 {
-    let treatment = |_: &[Step]| Treatment::Refuse(ErrorCode::InvalidField);
-    let ReadBody { bytes, permit, parsed } = read(api, headers, body, kind).await?;
-    refuse_too_deep(&parsed)?;
-    let decode = move |body: &[u8]| read_replacing(body, "", treatment, parse).map(|(value, _)| value);
-    Ok((off_runtime(bytes, decode).await?, permit))
+    checked_json(api, headers, body, kind, Ok).await
+}
+
+/// A body that is one JSON value, and what `check` makes of it where it was parsed: off the runtime if it is large.
+pub(crate) async fn checked_json<T, U>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+    kind: BodyKind,
+    check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
+) -> ApiResult<(U, BodyPermit)>
+where
+    T: DeserializeOwned,
+    U: Send + 'static,
+{
+    value(api, headers, body, kind, Treatment::Refuse(ErrorCode::InvalidField), check).await
 }
 
 /// A body as clients of other servers send it: one JSON value, its lone surrogates read as U+FFFD.
@@ -59,10 +70,23 @@ pub(crate) async fn lenient_json<T>(
 where
     T: DeserializeOwned + Send + 'static,
 {
-    let treatment = |_: &[Step]| Treatment::Replace;
+    value(api, headers, body, kind, Treatment::Replace, Ok).await
+}
+
+async fn value<T: DeserializeOwned, U: Send + 'static>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+    kind: BodyKind,
+    surrogates: Treatment,
+    check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
+) -> ApiResult<(U, BodyPermit)> {
     let ReadBody { bytes, permit, parsed } = read(api, headers, body, kind).await?;
     refuse_too_deep(&parsed)?;
-    let decode = move |body: &[u8]| read_replacing(body, "", treatment, parse).map(|(value, _)| value);
+    let decode = move |body: &[u8]| {
+        let (value, _) = read_replacing(body, "", |_: &[Step]| surrogates, parse)?;
+        check(value)
+    };
     Ok((off_runtime(bytes, decode).await?, permit))
 }
 

@@ -41,7 +41,7 @@ impl BodyKind {
     const fn own(self) -> Option<(usize, usize)> {
         match self {
             Self::Batch => None,
-            Self::Document => Some((16 * MIB, 64 * MIB)),
+            Self::Document => Some((16 * MIB, 128 * MIB)),
             Self::Settings => Some((MIB, 16 * MIB)),
         }
     }

@@ -26,21 +26,20 @@ use crate::error::{ApiError, ApiResult};
     (status = 200, description = "The check as it is kept", body = CheckBody),
 ))]
 pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
-    let (report, _held) = body::json::<CheckReport>(&api, &headers, body, BodyKind::Batch).await?;
-    report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
-    // A report may have megabytes: the runtime's threads are for others meanwhile.
-    let made = tokio::task::spawn_blocking(move || new_check(&report)).await;
-    let check = made.map_err(unwritten)?.map_err(unwritten)?;
+    let read = |report: CheckReport| new_check(&report);
+    let (check, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, read).await?;
     Ok(Json(api.engine().keep_check(check, LOCAL_CALLER).await?.into()))
 }
 
-fn new_check(report: &CheckReport) -> serde_json::Result<NewCheck> {
+fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
+    report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
+    let unwritten = |error| Problem::new(ErrorCode::Internal, format!("the report cannot be written: {error}"));
     Ok(NewCheck {
         datasets: report.datasets.iter().map(CheckedDataset::name).collect(),
         checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),
         errors: report.errors,
         warnings: report.warnings,
-        report_json: serde_json::to_vec(report)?,
+        report_json: serde_json::to_vec(report).map_err(unwritten)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use assay_core::ErrorCode;
 use assay_engine::{Collected, NewPair};
-use assay_wire::pairs::{CollectedBody, PairsBody, PairsRequest};
+use assay_wire::pairs::{CollectedBody, PairRequest, PairsBody, PairsRequest};
 use assay_wire::{Problem, ProblemBody};
 use axum::Json;
 use axum::body::Body;
@@ -39,16 +39,21 @@ pub(crate) async fn collect(
     if api.models().list().iter().all(|status| status.name != name) {
         return Err(unknown(&name).into());
     }
-    let (PairsRequest { pairs }, _held) = body::json(&api, &headers, body, BodyKind::Batch).await?;
     let most = api.limits().batch_items;
+    let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, most);
+    let (pairs, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
+    let _admitted = api.engine().admission().admit(pairs.len())?;
+    let Collected { added, known, total } = api.engine().collect_pairs(&name, pairs, LOCAL_CALLER).await?;
+    Ok(Json(CollectedBody { added, known, total }))
+}
+
+fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Problem> {
     if pairs.is_empty() {
-        return Err(
-            Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one").into()
-        );
+        return Err(Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one"));
     }
     if pairs.len() > most {
         let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());
-        return Err(Problem::at(ErrorCode::TooManyItems, "/pairs".to_owned(), message).into());
+        return Err(Problem::at(ErrorCode::TooManyItems, "/pairs".to_owned(), message));
     }
     let checked = pairs.into_iter().enumerate().map(|(at, mut pair)| {
         pair.check().map_err(|(field, message)| {
@@ -58,10 +63,7 @@ pub(crate) async fn collect(
         let source_json = pair.source.take().and_then(|source| serde_json::to_string(&source).ok());
         Ok(NewPair { pair: pair.into(), source_json })
     });
-    let pairs = checked.collect::<Result<Vec<_>, Problem>>()?;
-    let _admitted = api.engine().admission().admit(pairs.len())?;
-    let Collected { added, known, total } = api.engine().collect_pairs(&name, pairs, LOCAL_CALLER).await?;
-    Ok(Json(CollectedBody { added, known, total }))
+    checked.collect()
 }
 
 /// Where a page starts.
