@@ -65,6 +65,10 @@ impl Operation<'_> {
         let place = format!("{} {}: {why}: {status}", self.method, self.path);
         let text = String::from_utf8_lossy(&got.bytes);
         let response = self.response(status).unwrap_or_else(|| panic!("{place} is not declared: {text}"));
+        if [429, 503, 504].contains(&status) {
+            let seconds = got.headers.get("retry-after").unwrap_or_else(|| panic!("{place}: no `Retry-After`"));
+            assert!(seconds.to_str().unwrap().parse::<u64>().unwrap() >= 1, "{place}: {seconds:?}");
+        }
         let Some(content) = response["content"].as_object() else {
             assert!(got.bytes.is_empty(), "{place}: a body is not declared: {text}");
             return;

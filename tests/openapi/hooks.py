@@ -24,11 +24,21 @@ def stored(path, name, value):
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Lets most requests find a row. Those that replace or take away a model keep the generated name."""
+    """Lets most requests find a row, and none replace the model or take it away."""
     operation = context.operation
-    if path_parameters and operation.method.upper() not in ("PUT", "DELETE"):
-        return {name: stored(operation.path, name, value) for name, value in path_parameters.items()}
-    return path_parameters
+    if not path_parameters:
+        return path_parameters
+    if operation.method.upper() in ("PUT", "DELETE"):
+        return {name: f"{value}2" if value == NAMES["model"] else value for name, value in path_parameters.items()}
+    return {name: stored(operation.path, name, value) for name, value in path_parameters.items()}
+
+
+@schemathesis.hook
+def map_query(context, query):
+    """Names the channel that has grades."""
+    if context.operation.path == "/v1/channels/compare" and query and next(COUNT) % 4:
+        return {name: "math/default" if name in ("one", "other") and isinstance(value, str) else value for name, value in query.items()}
+    return query
 
 
 @schemathesis.hook

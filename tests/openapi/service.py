@@ -99,7 +99,7 @@ def wait_for(url):
 
 @contextlib.contextmanager
 def serve(binary):
-    """A server on a port of its own, in a folder that is removed afterwards: its address, its process and names of its rows."""
+    """A server on a port of its own, in a folder that is removed afterwards: its address, names of its rows and the folder."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write_model(folder / "models" / MODEL)
@@ -116,7 +116,7 @@ def serve(binary):
         try:
             url = address(server, folder / "log")
             wait_for(url)
-            yield url, server, fill(url), folder
+            yield url, fill(url), folder
             if server.poll() is not None:
                 raise SystemExit(f"the server ended with {server.returncode}:\n{(folder / 'log').read_text()[-4000:]}")
         finally:
