@@ -14,6 +14,8 @@
 //! - `merge`: reads over both.
 
 mod database;
+#[doc(hidden)]
+pub mod fuzzing;
 mod merge;
 pub mod metrics;
 mod options;

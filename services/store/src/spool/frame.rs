@@ -128,11 +128,16 @@ pub(crate) fn encode(entry: &Entry, contents: &Contents) -> Result<Vec<u8>, Fram
         return Err(FrameError::TooLarge(length));
     }
     write_u32(&mut frame, HEADER, head_length);
-    write_u32(&mut frame, 4, length);
+    seal(&mut frame);
+    Ok(frame)
+}
+
+/// Writes the header of a frame whose payload is in place.
+pub(crate) fn seal(frame: &mut [u8]) {
+    write_u32(frame, 4, frame.len() - HEADER);
     frame[..4].copy_from_slice(&MAGIC);
     let checksum = checksum(&frame[4..8], &frame[HEADER..]);
     frame[8..HEADER].copy_from_slice(&checksum);
-    Ok(frame)
 }
 
 /// Length of the whole frame that starts `bytes`, if it is complete and its checksum holds.
