@@ -7,7 +7,7 @@ CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
 TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
 ARGS ?=
-TARGET ?= decide
+TARGET ?=
 FOR ?= 600
 
 .PHONY: help serve build cuda images postgres browser test openapi openapi-minute test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
@@ -137,7 +137,5 @@ check-rows: build ## check a million made-up rows of mathematics, as JSON lines 
 worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
-fuzz: ## fuzz the mathematics grader for FOR=600 seconds; TARGET=decide or read; needs `cargo install cargo-fuzz --locked`
-	python3 graders/math/fuzz/seeds.py
-	cd graders/math && $(CARGO) fuzz run --sanitizer none $(TARGET) -- \
-		-dict=fuzz/math.dict -max_len=1000 -timeout=5 -max_total_time=$(FOR) $(ARGS)
+fuzz: ## fuzz every parser of untrusted bytes, FOR=600 seconds each; TARGET=policy for one; needs `cargo install cargo-fuzz --locked`
+	CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/fuzz" python3 tests/fuzzing/run.py --seconds $(FOR) $(TARGET) -- $(ARGS)

@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-core",
         ],
     ),
+    ("assay-fuzzing", &["*"]),
     ("assay-tests", &["*"]),
 ];
 

@@ -8,6 +8,7 @@ mod arrows;
 mod cases;
 mod check;
 mod documents;
+mod fuzzing;
 mod noise;
 mod operators;
 mod pages;

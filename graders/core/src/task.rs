@@ -196,6 +196,11 @@ impl Task {
             r#type: String,
         }
         let body = RawJson::compact(raw)?;
+        // Otherwise `["math"]` would be read as an object whose first field is `type`.
+        if !body.get().starts_with('{') {
+            let reason = "a task is an object with a `type`, the name of its grader";
+            return Err(TaskError::new(ErrorCode::InvalidTask, "", reason.to_owned()));
+        }
         let head: Head = serde_json::from_str(body.get()).map_err(|error| {
             let reason = if error.to_string().starts_with("missing field") {
                 "a task is an object with a `type`, the name of its grader"
@@ -263,8 +268,9 @@ impl Task {
             // The path of a field that nobody knows ends before it.
             let message = error.to_string();
             let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-            if let Some(unknown) = unknown.filter(|unknown| !pointer.ends_with(&format!("/{unknown}"))) {
-                pointer = format!("{pointer}/{unknown}");
+            let step = unknown.map(|unknown| format!("/{}", escaped(unknown)));
+            if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
+                pointer.push_str(&step);
             }
             invalid(&error, pointer)
         })
@@ -306,10 +312,15 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
 pub fn json_pointer(path: &serde_path_to_error::Path) -> String {
     let step = |segment: &Segment| match segment {
         Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Segment::Map { key } => format!("/{}", escaped(key)),
         Segment::Enum { .. } | Segment::Unknown => String::new(),
     };
     path.iter().map(step).collect()
+}
+
+/// A key as a segment of a JSON pointer (RFC 6901, section 3).
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.
@@ -336,6 +347,16 @@ mod tests {
     }
 
     #[test]
+    fn rejects_what_is_no_object() {
+        for (json, pointer) in
+            [(r#"["math"]"#, ""), ("5", ""), (r#""math""#, ""), (r#"{"type":5}"#, "/type"), ("{}", "/type")]
+        {
+            let error = Task::from_json(json).unwrap_err();
+            assert_eq!((error.code, error.pointer.as_str()), (ErrorCode::InvalidTask, pointer), "{json}");
+        }
+    }
+
+    #[test]
     fn escaped_quotes_do_not_end_a_string() {
         let task = Task::from_json(r#"{"type":"math","answer":"a \" { [ b"}"#).unwrap();
         assert_eq!(task.parse::<Shape>().unwrap().answer, "a \" { [ b");
@@ -347,6 +368,8 @@ mod tests {
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
         assert!(error.message.contains("unknown field `tolerence`"), "{error}");
+        let task = Task::from_json(r#"{"type":"math","answer":"1","a/b~":1}"#).unwrap();
+        assert_eq!(task.parse::<Shape>().unwrap_err().pointer, "/a~1b~0");
     }
 
     #[test]

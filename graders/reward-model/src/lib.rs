@@ -7,6 +7,8 @@
 pub mod bench;
 mod body;
 mod compute;
+#[doc(hidden)]
+pub mod fuzzing;
 mod grader;
 mod head;
 mod loader;

@@ -10,6 +10,8 @@ mod baseline;
 mod check;
 mod examined;
 pub mod findings;
+#[doc(hidden)]
+pub mod fuzzing;
 mod options;
 mod probes;
 mod report;

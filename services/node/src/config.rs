@@ -411,12 +411,14 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// The file is not TOML.
-    #[error("`{}` is not TOML: {error}", path.display())]
+    #[error("`{}` is not TOML, line {line}: {message}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// Where and why.
-        error: Box<toml::de::Error>,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, without the text of the line, which may hold a password.
+        message: String,
     },
     /// A variable names no setting.
     #[error(
@@ -507,7 +509,11 @@ fn cache_folder(variables: &[(String, String)]) -> PathBuf {
 fn read(path: &Path) -> Result<Table, ConfigError> {
     let text =
         std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
-    text.parse().map_err(|error| ConfigError::NotToml { path: path.to_owned(), error: Box::new(error) })
+    text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().map_or(0, |span| span.start).min(text.len());
+        let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
+        ConfigError::NotToml { path: path.to_owned(), line, message: error.message().to_owned() }
+    })
 }
 
 /// `ASSAY_ENGINE_WORKERS` is `workers` of `[engine]`.
@@ -643,6 +649,8 @@ mod tests {
             shown("postgres://me@host/db?password=x&a=b"),
             "postgres = \"postgres://me@host/db?password=***&a=b\""
         );
+        let error = load("\n[sql]\npostgres = \"postgres://me:secret@host\n", &[], Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("is not TOML, line 3: ") && !error.contains("secret"), "{error}");
         let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new()).unwrap_err().to_string();
         assert!(error.contains("`sql.postgres` is a URL") && !error.contains("secret"), "{error}");
     }

@@ -15,6 +15,8 @@
 //! - `merge`: reads over both.
 
 mod database;
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod merge;
 pub mod metrics;
@@ -31,13 +33,6 @@ mod writer;
 pub use options::StoreOptions;
 pub use spool::OpenSpoolError;
 pub use store::{DurableStore, OpenError, set_aside_entries};
-
-/// Reads bytes as frames of a spool without a key; answers how many hold an entry. For the fuzz target of the spool.
-#[doc(hidden)]
-#[must_use]
-pub fn read_frames(bytes: &[u8]) -> usize {
-    spool::frame::read_all(&spool::frame::Seal::PLAIN, bytes)
-}
 
 /// How long a claim under an idempotency key is kept: a day, in microseconds.
 pub const CLAIM_LIFETIME_US: i64 = 24 * 60 * 60 * 1_000_000;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Section;
 use super::explain::Line;
-use super::read::{Checked, MAX_LIST, PolicyError};
+use super::read::{Checked, MAX_LIST, PolicyError, escaped};
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 
@@ -55,7 +55,7 @@ impl Section for BTreeMap<String, Rates> {
             } else {
                 continue;
             };
-            return Err(PolicyError::at(channel.replace('~', "~0").replace('/', "~1"), message));
+            return Err(PolicyError::at(escaped(channel), message));
         }
         Ok(())
     }

@@ -232,7 +232,7 @@ impl Combine {
 fn check_weights(weights: &BTreeMap<String, f64>) -> Checked {
     read::listed("weights", weights.len())?;
     for (name, weight) in weights {
-        let field = format!("weights/{name}");
+        let field = format!("weights/{}", read::escaped(name));
         read::named(&field, name)?;
         read::within(field, *weight, 0.0, 1e9)?;
     }
@@ -254,8 +254,9 @@ impl Section for Combine {
         let checked = match self {
             Self::Weighted(of) => check_weights(&of.weights),
             Self::Product(of) | Self::Min(of) => {
-                read::distinct("parts", of.parts.iter().map(String::as_str))?;
-                of.parts.iter().enumerate().try_for_each(|(at, name)| read::part(format!("parts/{at}"), name))
+                let part = |(at, name): (usize, &String)| read::part(format!("parts/{at}"), name);
+                read::distinct("parts", of.parts.iter().map(String::as_str))
+                    .and_then(|()| of.parts.iter().enumerate().try_for_each(part))
             }
             Self::GateChain(of) => of.check(),
             Self::Rubric(of) => of.check(),
@@ -367,8 +368,9 @@ impl Points {
     fn check(&self) -> Checked {
         read::listed("points", self.points.len())?;
         for (name, points) in &self.points {
-            read::named(format!("points/{name}"), name)?;
-            read::within(format!("points/{name}"), *points, -1e9, 1e9)?;
+            let field = format!("points/{}", read::escaped(name));
+            read::named(&field, name)?;
+            read::within(field, *points, -1e9, 1e9)?;
         }
         outcome_among("points", &self.points)?;
         if self.points.get(OUTCOME).is_some_and(|points| *points < 0.0) {

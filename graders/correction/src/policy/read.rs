@@ -131,7 +131,8 @@ fn positional(written: &Value, read: &Value) -> Option<String> {
     }
 }
 
-fn escaped(name: &str) -> String {
+/// A name as a segment of a JSON pointer (RFC 6901, section 3).
+pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -307,6 +308,18 @@ mod tests {
                 "0",
             ),
             (json!({ "combine": { "weighted": { "weights": { "a": 1 } } } }), "/combine/weighted/weights", "`outcome`"),
+            (json!({ "combine": { "min": { "parts": [""] } } }), "/combine/min/parts/0", "empty"),
+            (json!({ "combine": { "product": { "parts": [] } } }), "/combine/product/parts", "empty"),
+            (
+                json!({ "combine": { "weighted": { "weights": { "outcome": 1, "a/b~": -1 } } } }),
+                "/combine/weighted/weights/a~1b~0",
+                "0 to 1e9",
+            ),
+            (
+                json!({ "combine": { "points": { "points": { "outcome": 1, "a/b": 1e300 } } } }),
+                "/combine/points/points/a~1b",
+                "1e9",
+            ),
             (json!({ "veto": { "parts": ["safe", "safe"] } }), "/veto/parts/1", "twice"),
             (json!({ "veto": { "parts": ["outcome"] } }), "/veto/parts/0", "not a part"),
             (json!({ "veto": { "parts": [] } }), "/veto/parts", "empty"),

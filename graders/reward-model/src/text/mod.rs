@@ -23,6 +23,11 @@ mod laws;
 pub use reader::Reader;
 pub use steps::Steps;
 
+use assay_core::Completion;
+use assay_core::reward_model::Refusal;
+
+use crate::fuzzing::Rendered;
+use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 
 /// How a model reads rollouts.
@@ -65,4 +70,19 @@ impl ReaderError {
     fn new(place: &'static str, problem: impl Into<String>) -> Self {
         Self { place, problem: problem.into() }
     }
+}
+
+/// Renders a rollout by a chat template alone, without a tokenizer: for [`crate::fuzzing`].
+pub(crate) fn render(
+    template: &str,
+    prompt: &Completion,
+    completion: &Completion,
+) -> Result<Result<Rendered, Refusal>, ReaderError> {
+    let config = config::TokenizerConfig { chat_template: Some(template.to_owned()), ..Default::default() };
+    let renderer = rollout::Renderer::open(&ModelOptions::default(), &config)?;
+    let rollout = rollout::Rollout { prompt: Some(prompt), completion, reference: None };
+    Ok(renderer.render(&rollout).map(|text| {
+        let spans = renderer.prompt_spans(&rollout, &text);
+        (text, spans)
+    }))
 }

@@ -19,9 +19,6 @@ pub(super) fn rows(
 ) -> Result<impl Iterator<Item = Read> + Send, String> {
     let mut file = BufReader::with_capacity(1 << 20, file);
     let start = file.fill_buf().map_err(|error| error.to_string())?;
-    let end = start.iter().position(|byte| *byte == b'\n').unwrap_or_default();
-    // A record that ends in two bytes leaves the second for the next one, which then seems to begin a line early.
-    let behind = u64::from(end > 0 && start[end - 1] == b'\r');
     let marked = start.starts_with(MARK);
     file.consume(if marked { MARK.len() } else { 0 });
     let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(Quotes::new(file, delimiter));
@@ -38,8 +35,9 @@ pub(super) fn rows(
         if ended {
             return None;
         }
-        let line = reader.position().line() + behind;
+        let start = reader.position().byte();
         let read = reader.read_record(&mut record);
+        let line = reader.get_mut().line_of(start);
         if let Some(opened) = reader.get_ref().unclosed() {
             ended = true;
             let message = format!(

@@ -1,9 +1,11 @@
-//! A look at the quotes of separated values as they are read: readers of the format end an open quote at the end of the file, in
-//! silence, with all rows behind it in one text.
+//! A look at the quotes and lines of separated values as they are read: readers of the format end an open quote at the end of the
+//! file, in silence, with all rows behind it in one text; and they count a record that follows an empty line, or the second byte of
+//! a line break, from there.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
 
-/// A file as it is, and whether its quotes are closed.
+/// A file as it is, whether its quotes are closed, and where its records start.
 pub(super) struct Quotes<R> {
     file: R,
     delimiter: u8,
@@ -13,6 +15,21 @@ pub(super) struct Quotes<R> {
     /// Line of the last quote that was opened.
     opened: u64,
     ended: bool,
+    /// Bytes read.
+    read: u64,
+    /// Line breaks behind the last record that was asked for.
+    breaks: VecDeque<Breaks>,
+    /// The line of that record.
+    record: u64,
+}
+
+/// Line breaks that lie side by side, or in quotes that nothing else breaks.
+#[derive(Debug)]
+struct Breaks {
+    from: u64,
+    to: u64,
+    lines: u64,
+    is_quoted: bool,
 }
 
 /// Where a byte stands.
@@ -28,7 +45,37 @@ enum Within {
 
 impl<R> Quotes<R> {
     pub(super) fn new(file: R, delimiter: u8) -> Self {
-        Self { file, delimiter, within: Within::Start, line: 1, opened: 1, ended: false }
+        Self {
+            file,
+            delimiter,
+            within: Within::Start,
+            line: 1,
+            opened: 1,
+            ended: false,
+            read: 0,
+            breaks: VecDeque::new(),
+            record: 1,
+        }
+    }
+
+    /// The line of the record that was read from `byte` on, behind which empty lines may lie. Records are asked for in order.
+    pub(super) fn line_of(&mut self, byte: u64) -> u64 {
+        while let Some(breaks) = self.breaks.pop_front_if(|breaks| breaks.from <= byte) {
+            self.record += breaks.lines;
+        }
+        self.record
+    }
+
+    fn note_break(&mut self, byte: u8) {
+        let (at, lines) = (self.read, u64::from(byte == b'\n'));
+        let is_quoted = self.within == Within::Quoted;
+        match self.breaks.back_mut() {
+            Some(last) if last.is_quoted == is_quoted && (is_quoted || last.to == at) => {
+                last.to = at + 1;
+                last.lines += lines;
+            }
+            _ => self.breaks.push_back(Breaks { from: at, to: at + 1, lines, is_quoted }),
+        }
     }
 
     /// Once the file has ended: the line of a quote that was never closed.
@@ -37,6 +84,10 @@ impl<R> Quotes<R> {
     }
 
     fn see(&mut self, byte: u8) {
+        if matches!(byte, b'\n' | b'\r') {
+            self.note_break(byte);
+        }
+        self.read += 1;
         self.within = match (self.within, byte) {
             (Within::Start, b'"') => {
                 self.opened = self.line;

@@ -90,6 +90,7 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
         ("b.json", format!("[{ok}, 7, {last}]").into_bytes(), &[2], 3),
         ("cut.json", format!("[{ok}, {{\"question\": \"b").into_bytes(), &[2], 2),
         ("c.csv", b"question,gold\na,1\nb\nc,1\n".to_vec(), &[3], 3),
+        ("mixed.csv", b"question,gold\r\na,1\n\r\n\nb\nc,1\r\n\"d\n\r\n\",1\ne\n".to_vec(), &[5, 10], 5),
         ("open.csv", b"gold,question\n4,one\n5,\"unclosed here\n6,three\n7,four\n".to_vec(), &[3], 2),
         ("open.tsv", b"gold\tquestion\n4\tone\n5\ttwo\n\"6\tthree".to_vec(), &[4], 3),
         ("closed.csv", b"\xef\xbb\xbf\"gold\",question\n4,5\" \"\"pipe\n5,\"a \"\"b\"\"\nc\"".to_vec(), &[], 2),

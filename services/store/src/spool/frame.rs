@@ -57,6 +57,14 @@ impl Seal {
         value
     }
 
+    /// Writes the header of a frame whose payload is in place.
+    pub(crate) fn write(&self, frame: &mut [u8]) {
+        write_u32(frame, 4, frame.len() - HEADER);
+        frame[..4].copy_from_slice(&self.magic);
+        let checksum = self.checksum(&frame[4..8], &frame[HEADER..]);
+        frame[8..HEADER].copy_from_slice(&checksum);
+    }
+
     fn checksum(&self, length: &[u8], payload: &[u8]) -> [u8; 16] {
         let mut hasher = self.key.as_ref().map_or_else(blake3::Hasher::new, blake3::Hasher::new_keyed);
         hasher.update(length).update(payload);
@@ -173,10 +181,7 @@ pub(crate) fn encode(seal: &Seal, entry: &Entry, contents: &Contents) -> Result<
         return Err(FrameError::TooLarge(length));
     }
     write_u32(&mut frame, HEADER, head_length);
-    write_u32(&mut frame, 4, length);
-    frame[..4].copy_from_slice(&seal.magic);
-    let checksum = seal.checksum(&frame[4..8], &frame[HEADER..]);
-    frame[8..HEADER].copy_from_slice(&checksum);
+    seal.write(&mut frame);
     Ok(frame)
 }
 
@@ -196,24 +201,6 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
-}
-
-/// Reads `bytes` as a start reads a segment: frame after frame, searching for the next one where none starts. Answers how many frames
-/// hold an entry. Then reads `bytes` as the payload of one frame, so that a fuzzer reaches what lies behind the checksum.
-pub(crate) fn read_all(seal: &Seal, bytes: &[u8]) -> usize {
-    let (mut at, mut entries) = (0, 0);
-    while at < bytes.len() {
-        if let Some(length) = measure(seal, &bytes[at..]) {
-            entries += usize::from(decode(&bytes[at..at + length]).is_ok());
-            at += length;
-        } else if let Some(next) = find(seal, bytes, at + 1) {
-            at = next;
-        } else {
-            break;
-        }
-    }
-    let as_payload = [&[0; HEADER], bytes].concat();
-    entries + usize::from(decode(&as_payload).is_ok())
 }
 
 /// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty: they are the contents.

@@ -1,0 +1,31 @@
+//! Entry point of the fuzz targets of datasets. Not part of the API.
+
+use std::path::Path;
+
+use assay_templates::Row;
+
+use crate::SourceError;
+use crate::row::Read;
+
+/// A row of a file.
+#[derive(Debug, PartialEq)]
+pub struct ReadRow {
+    /// Its line or number.
+    pub number: u64,
+    /// Its columns and its task as written, or why it cannot be read.
+    pub content: Result<(Row, Option<String>), String>,
+}
+
+/// The rows of a file, whose name tells its format.
+///
+/// # Errors
+/// The file cannot be opened, or is not of its format.
+pub fn rows(path: &Path) -> Result<impl Iterator<Item = ReadRow>, SourceError> {
+    Ok(crate::sources::open("rows", path)?.map(|read| ReadRow {
+        number: read.place().number,
+        content: match read {
+            Read::Row(row) => Ok((row.columns, row.task.map(|task| task.get().to_owned()))),
+            Read::Unread { message, .. } => Err(message),
+        },
+    }))
+}

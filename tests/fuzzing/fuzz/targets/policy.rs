@@ -1,0 +1,4 @@
+//! Reward policies.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| assay_fuzzing::policy::run(bytes));

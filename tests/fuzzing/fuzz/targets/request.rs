@@ -1,0 +1,4 @@
+//! Bodies of requests.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| assay_fuzzing::request::run(bytes));

@@ -1,0 +1,47 @@
+"""Writes `seeds/parquet` anew; needs `pip install pyarrow`. Each file is small and covers other encodings, codecs and types."""
+
+import datetime
+import decimal
+import pathlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FOLDER = pathlib.Path(__file__).parent / "seeds/parquet"
+
+TEXT = {"question": ["one", "two", None], "gold": ["1", "", "3"]}
+NESTED = {
+    "tests": [[{"in": "1", "out": [1, 2]}], [], None],
+    "task": ['{"type":"math","answer":"1"}', None, "x"],
+}
+TYPES = {
+    "flag": pa.array([True, None, False]),
+    "small": pa.array([-1, 2, None], pa.int8()),
+    "large": pa.array([2**63, 0, None], pa.uint64()),
+    "half": pa.array([1.5, float("nan"), None], pa.float32()),
+    "price": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("-9.99")], pa.decimal128(9, 2)),
+    "day": pa.array([datetime.date(2024, 2, 29), None, datetime.date(1, 1, 1)]),
+    "time": pa.array([0, 2**60, None], pa.timestamp("us")),
+    "bytes": pa.array([b"\xff\x00", b"", None]),
+}
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    plain = {"use_dictionary": False, "write_statistics": False, "compression": "none"}
+    for name, table, options in [
+        ("plain", TEXT, plain),
+        ("snappy", TEXT, {"compression": "snappy"}),
+        ("zstd", NESTED, {"compression": "zstd"}),
+        ("gzip_v2", TEXT, {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False}),
+        ("lz4", NESTED, {"compression": "lz4", "write_statistics": False}),
+        ("delta", {"n": [1, 2, 300]}, {**plain, "column_encoding": {"n": "DELTA_BINARY_PACKED"}}),
+        ("lengths", TEXT, {**plain, "column_encoding": "DELTA_BYTE_ARRAY"}),
+        ("types", TYPES, plain),
+    ]:
+        # Without the schema of Arrow, which nothing here reads.
+        pq.write_table(pa.table(table), FOLDER / f"{name}.parquet", store_schema=False, **options)
+
+
+if __name__ == "__main__":
+    main()

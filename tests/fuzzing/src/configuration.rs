@@ -1,0 +1,72 @@
+//! The configuration: a TOML file and variables.
+//!
+//! The file ends at a line `---`; each line behind it is a variable, `NAME=value`.
+//!
+//! Properties: an error says where and shows no password; what was accepted can be used, prints without its password, and is the same once it is printed
+//! and read again.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use assay_node::Config;
+
+/// A folder of this process for the file.
+static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+
+/// Shorter passwords may be found in a configuration by chance.
+const SHORTEST_PASSWORD: usize = 6;
+
+/// The password of the seeds.
+const MARK: &str = "s3cr3tw0rd";
+
+/// Reads a configuration.
+pub fn run(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (file, variables) = text.split_once("\n---\n").unwrap_or((text, ""));
+    let variables = variables.lines().filter_map(|line| line.split_once('='));
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let config = match load(file, variables) {
+        Ok(config) => config,
+        Err(message) => {
+            assert!(!message.is_empty());
+            assert!(!has_marked_password(file) || !message.contains(MARK), "the password is in the error: {message}");
+            return;
+        }
+    };
+    let _ = config.channels.settings();
+    assert!(config.reward_models.loads().is_ok() && config.policies().is_ok());
+    let printed = config.to_toml();
+    let mut again = load(&printed, [].into_iter()).unwrap_or_else(|error| panic!("{error} in {printed}"));
+    // The URL is printed without its password.
+    again.sql.postgres = config.sql.postgres.clone();
+    assert_eq!(again, config, "round trip");
+    check_password(config.sql.postgres.reveal(), text, &format!("{printed}{config:?}"));
+}
+
+/// Whether the only mark of the file is in the URL of the server, where seeds have it as a password.
+fn has_marked_password(file: &str) -> bool {
+    let Some((before, _)) = file.split_once(MARK).filter(|(_, after)| !after.contains(MARK)) else { return false };
+    let section = before.lines().rev().find(|line| line.starts_with('['));
+    section == Some("[sql]")
+        && before.lines().next_back().is_some_and(|line| line.starts_with("postgres = \"postgres://"))
+}
+
+/// Loads a file and variables; answers what is wrong.
+fn load(file: &str, variables: impl Iterator<Item = (String, String)>) -> Result<Config, String> {
+    std::fs::write(path(), file).expect("a file can be written");
+    Config::load(Some(&path()), variables, Vec::new()).map_err(|error| error.to_string())
+}
+
+fn path() -> PathBuf {
+    FOLDER.path().join("assay.toml")
+}
+
+/// A password that occurs once in the input is not in what is printed.
+fn check_password(url: &str, input: &str, printed: &str) {
+    let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    let password = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
+    if let Some(password) = password.filter(|password| password.len() >= SHORTEST_PASSWORD) {
+        let is_alone = input.matches(password).count() == 1;
+        assert!(!is_alone || !printed.contains(password), "the password is printed: {printed}");
+    }
+}

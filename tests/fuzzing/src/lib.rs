@@ -1,0 +1,54 @@
+//! Owns the fuzz targets: a function over bytes for each parser that reads what others wrote. libFuzzer calls it (`fuzz/`), and the
+//! test suite calls it with every seed, every regression case and some thousand mutations of them. Owns no mutation and no corpus.
+//!
+//! A target panics when a property does not hold. What it reads is described in its module.
+
+#[cfg(feature = "chat-template")]
+pub mod chat_template;
+#[cfg(feature = "configuration")]
+pub mod configuration;
+#[cfg(feature = "math")]
+pub mod math;
+#[cfg(feature = "policy")]
+pub mod policy;
+#[cfg(feature = "request")]
+pub mod request;
+#[cfg(feature = "row-template")]
+pub mod row_template;
+#[cfg(feature = "rows")]
+pub mod rows;
+#[cfg(feature = "spool")]
+pub mod spool;
+
+/// A fuzz target.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name: that of its libFuzzer binary and of the folders of its seeds and cases.
+    pub name: &'static str,
+    /// Reads the bytes; panics when a property does not hold.
+    pub run: fn(&[u8]),
+}
+
+/// Every target of the features this crate is built with.
+pub const TARGETS: &[Target] = &[
+    #[cfg(feature = "chat-template")]
+    Target { name: "chat_template", run: chat_template::run },
+    #[cfg(feature = "configuration")]
+    Target { name: "configuration", run: configuration::run },
+    #[cfg(feature = "math")]
+    Target { name: "math_decide", run: math::decide },
+    #[cfg(feature = "math")]
+    Target { name: "math_read", run: math::read },
+    #[cfg(feature = "rows")]
+    Target { name: "parquet", run: rows::parquet },
+    #[cfg(feature = "policy")]
+    Target { name: "policy", run: policy::run },
+    #[cfg(feature = "request")]
+    Target { name: "request", run: request::run },
+    #[cfg(feature = "row-template")]
+    Target { name: "row_template", run: row_template::run },
+    #[cfg(feature = "rows")]
+    Target { name: "rows", run: rows::text },
+    #[cfg(feature = "spool")]
+    Target { name: "spool", run: spool::run },
+];

@@ -1,0 +1,79 @@
+//! Rows of datasets in every format.
+//!
+//! Properties: reading ends; rows come in the order of their places; what was read is read again once it is written; broken files
+//! are reported, and no memory is taken that the file does not fill.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use assay_check::fuzzing::{ReadRow, rows};
+use serde_json::Value;
+
+/// Most rows that are read of a Parquet file: a few bytes may encode any number of equal ones.
+const MOST_ROWS: usize = 1_000;
+
+/// Most bytes that the rows of a short file may become.
+const MOST_BYTES: usize = 64 << 20;
+
+/// A folder of this process for the file.
+static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+
+/// Reads the bytes as separated values, as JSON and as JSON lines.
+pub fn text(bytes: &[u8]) {
+    let lines = 1 + bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    for (extension, delimiter) in [("csv", ','), ("tsv", '\t')] {
+        let Some(read) = read(extension, bytes) else { continue };
+        check_order(&read, lines);
+        let columns: Vec<_> = read.iter().filter_map(|row| row.content.as_ref().ok()).collect();
+        // A column of tasks is read as JSON where it is JSON.
+        let Some((first, None)) = columns.first() else { continue };
+        let names: Vec<&str> = first.keys().map(String::as_str).collect();
+        let mut written = separated(names.iter().copied(), delimiter);
+        for (row, _) in &columns {
+            assert!(row.values().all(Value::is_string) && row.keys().eq(first.keys()), "{row:?}");
+            written.push_str(&separated(row.values().filter_map(Value::as_str), delimiter));
+        }
+        let again = self::read(extension, written.as_bytes()).expect("rows that were written are read");
+        let again: Vec<_> = again.iter().filter_map(|row| row.content.as_ref().ok()).collect();
+        assert_eq!(again, columns, "round trip of {written:?}");
+    }
+    for extension in ["json", "jsonl"] {
+        let Some(read) = read(extension, bytes) else { continue };
+        check_order(&read, bytes.len() as u64 + 1);
+        let columns: Vec<_> = read.iter().filter_map(|row| row.content.as_ref().ok()).collect();
+        let written: String = columns.iter().map(|(row, _)| format!("{}\n", Value::Object(row.clone()))).collect();
+        let again = self::read("jsonl", written.as_bytes()).expect("rows that were written are read");
+        assert_eq!(again.len(), columns.len());
+        for (same, (row, _)) in again.iter().zip(columns) {
+            assert_eq!(same.content.as_ref().map(|(row, _)| row), Ok(row), "round trip");
+        }
+    }
+}
+
+/// Reads the bytes as Parquet.
+pub fn parquet(bytes: &[u8]) {
+    let Some(read) = read("parquet", bytes) else { return };
+    check_order(&read, MOST_ROWS as u64);
+    let size: usize = read.iter().map(|row| format!("{:?}", row.content).len()).sum();
+    assert!(size <= MOST_BYTES, "{size} bytes");
+}
+
+fn read(extension: &str, bytes: &[u8]) -> Option<Vec<ReadRow>> {
+    let path = path(extension);
+    std::fs::write(&path, bytes).expect("a file can be written");
+    rows(&path).ok().map(|rows| rows.take(MOST_ROWS).collect())
+}
+
+fn path(extension: &str) -> PathBuf {
+    Path::new(FOLDER.path()).join("rows").with_extension(extension)
+}
+
+fn check_order(rows: &[ReadRow], most: u64) {
+    assert!(rows.windows(2).all(|pair| pair[0].number < pair[1].number), "{rows:?}");
+    assert!(rows.iter().all(|row| (1..=most).contains(&row.number)), "{rows:?}");
+}
+
+fn separated<'v>(values: impl Iterator<Item = &'v str>, delimiter: char) -> String {
+    let quoted: Vec<_> = values.map(|value| format!("\"{}\"", value.replace('"', "\"\""))).collect();
+    quoted.join(&delimiter.to_string()) + "\n"
+}
