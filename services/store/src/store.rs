@@ -259,27 +259,35 @@ impl DurableStore {
         let (Some(aside), Some(folder)) = (self.aside(), self.folder.clone()) else { return Ok(Vec::new()) };
         let files = blocking(move || aside.list()).await.map_err(unreadable)?;
         let mut tried = Vec::with_capacity(files.len());
+        let mut applied = Vec::new();
         for file in files {
             let described = set_aside(&file);
-            let error = self.apply_file(&folder, file).await.err();
+            let error = self.apply_file(&folder, &file).await.err();
+            if error.is_none() {
+                applied.push(file);
+            }
             tried.push((described, error));
         }
-        let counted = Aside::of(&folder);
-        self.health.count_set_aside(blocking(move || counted.count()).await.map_err(unreadable)?);
+        if !applied.is_empty() && !self.database.checkpoint().await? {
+            return Err(StoreError::Unavailable(
+                "entries were applied, and stay set aside until the database is on its disk: a reader holds it up; try again"
+                    .to_owned(),
+            ));
+        }
+        let left = move || {
+            let aside = Aside::of(&folder);
+            applied.iter().try_for_each(|file| aside.remove_file(file))?;
+            aside.count()
+        };
+        self.health.count_set_aside(blocking(left).await.map_err(unreadable)?);
         Ok(tried)
     }
 
-    async fn apply_file(&self, folder: &Arc<Folder>, file: AsideFile) -> Result<(), String> {
-        let aside = Aside::of(folder);
-        let (file, loaded) = blocking(move || {
-            let loaded = aside.load(&file);
-            (file, loaded)
-        })
-        .await;
-        let loaded = Arc::new(loaded.map_err(|error| error.to_string())?);
-        self.database.apply_late(loaded, self.clock.unix_us()).await.map_err(|error| error.to_string())?;
-        let aside = Aside::of(folder);
-        blocking(move || aside.remove_file(&file)).await.map_err(|error| error.to_string())
+    async fn apply_file(&self, folder: &Folder, file: &AsideFile) -> Result<(), String> {
+        let (aside, path) = (Aside::of(folder), file.path.clone());
+        let loaded = blocking(move || aside.load(&path)).await.map_err(|error| error.to_string())?;
+        let applied = self.database.apply_late(Arc::new(loaded), self.clock.unix_us()).await;
+        applied.map_err(|error| error.to_string())
     }
 
     async fn shut(&self) -> Result<(), StoreError> {

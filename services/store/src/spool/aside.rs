@@ -42,7 +42,7 @@ pub(crate) struct AsideFile {
     pub(crate) note: Note,
     /// Bytes of the frame.
     pub(crate) bytes: u64,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// The files of one spool.
@@ -83,7 +83,7 @@ impl Aside {
         self.remove(&self.path.join(format!("{}.{EXTENSION}", name(start))))
     }
 
-    /// Removes the file of an entry that was applied.
+    /// Removes the file of an entry that was applied, and that the database would still have after power loss.
     pub(crate) fn remove_file(&self, file: &AsideFile) -> io::Result<()> {
         self.remove(&file.path).map(|_| ())
     }
@@ -122,9 +122,9 @@ impl Aside {
             .collect()
     }
 
-    /// The entry of a file.
-    pub(crate) fn load(&self, file: &AsideFile) -> io::Result<Loaded> {
-        let (_, frame) = read(&file.path)?;
+    /// The entry in the file at `path`.
+    pub(crate) fn load(&self, path: &Path) -> io::Result<Loaded> {
+        let (_, frame) = read(path)?;
         // An entry of a segment from before frames had a key kept its checksum.
         let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() { Seal::PLAIN } else { self.seal };
         Loaded::from_frame(&seal, &frame)

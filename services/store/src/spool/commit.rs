@@ -183,13 +183,16 @@ impl Committer {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::path::Path;
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use assay_core::record::Entry;
+    use assay_core::Hash;
+    use assay_core::record::{Body, BodyKind, Entry};
 
     use super::*;
     use crate::packs::Contents;
+    use crate::spool::{frame, recovery};
 
     struct Still;
 
@@ -203,37 +206,66 @@ mod tests {
         }
     }
 
-    /// The process that may write no more: says nothing, and fails if an append succeeds.
-    #[test]
-    #[ignore = "the other half of `failed_appends_leave_no_segments_behind`"]
-    fn child() {
+    /// Appends `count` entries that carry `bytes` of a completion each to the folder named on the input; which were recorded.
+    fn append(count: u128, bytes: usize) -> Vec<u128> {
         let mut path = String::new();
         io::stdin().read_line(&mut path).unwrap();
         let folder = Arc::new(Folder::open(path.trim().as_ref(), "spool").unwrap());
+        let seal = folder.seal();
         let pending = Arc::new(Pending::new(1 << 20));
         let journal = Journal::Folder { folder, segment_bytes: 1 << 20 };
         let (appends, thread) = start(journal, 1, pending, Arc::default(), Arc::new(Still)).unwrap();
-        for n in 0..3_u128 {
-            let entry = Entry {
-                batch: n.into(),
-                caller: "local".into(),
-                run: None,
-                step: None,
-                items: 0,
-                received_us: 0,
-                grades: Vec::new(),
-                bodies: Vec::new(),
-                events: Vec::new(),
-                claim: None,
-            };
-            let digest = Digest::of(&entry, &Contents::default());
-            let loaded = Arc::new(Loaded::new(Arc::new(entry), Contents::default()));
+        let mut recorded = Vec::new();
+        for n in 0..count {
+            let mut entry = Entry::of_events(n.into(), "local".into(), Vec::new(), 0);
+            let content = vec![b'a'; bytes];
+            entry.bodies = vec![Body { hash: Hash::of(&content), kind: BodyKind::Text, content }];
+            let contents = Contents::of(&entry.bodies, None, 0).unwrap();
+            let frame = frame::encode(&seal, &entry, &contents).unwrap();
+            let digest = Digest::of(&entry, &contents);
+            let loaded = Arc::new(Loaded::new(Arc::new(entry), contents));
             let (answer, answered) = oneshot::channel();
-            appends.send(Append { frame: vec![0; 8192], digest, loaded, answer }).unwrap();
-            answered.blocking_recv().unwrap().unwrap_err();
+            appends.send(Append { frame, digest, loaded, answer }).unwrap();
+            if answered.blocking_recv().unwrap().is_ok() {
+                recorded.push(n);
+            }
         }
         drop(appends);
         thread.join().unwrap();
+        recorded
+    }
+
+    /// The process that may write no more: fails if an append succeeds.
+    #[test]
+    #[ignore = "the other half of `failed_appends_leave_no_segments_behind`"]
+    fn child() {
+        assert_eq!(append(3, 8192), [0_u128; 0]);
+    }
+
+    /// The process whose files may not grow beyond some appends: says which were recorded.
+    #[test]
+    #[ignore = "the other half of `what_is_recorded_beside_failed_appends_is_all_there`"]
+    fn growing_child() {
+        let recorded = append(30, 3_000);
+        writeln!(io::stdout(), "\nrecorded {recorded:?}").unwrap();
+    }
+
+    /// Runs a test in a process whose files have at most so many blocks, of 512 or 1024 bytes; what it wrote to its output.
+    fn limited(test: &str, blocks: u32, folder: &Path) -> String {
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("spool::commit::tests::{test}"), "--ignored", "--nocapture"])
+            .stdin(Stdio::piped())
+            // Pipes: the limit also counts for a log file that the tests' output goes to.
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        writeln!(child.stdin.take().unwrap(), "{}", folder.display()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
     }
 
     #[test]
@@ -242,21 +274,25 @@ mod tests {
         for blocks in [0, 1] {
             let folder = tempfile::tempdir().unwrap();
             drop(Folder::open(folder.path(), "spool").unwrap());
-            let mut child = Command::new("sh")
-                .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
-                .arg(std::env::current_exe().unwrap())
-                .args(["--exact", "spool::commit::tests::child", "--ignored"])
-                .stdin(Stdio::piped())
-                // The limit also counts for a log file that the tests' output goes to.
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            writeln!(child.stdin.take().unwrap(), "{}", folder.path().display()).unwrap();
-            assert!(child.wait().unwrap().success());
+            limited("child", blocks, folder.path());
             let left: Vec<_> =
                 std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
             assert_eq!(left, ["identity"]);
         }
+    }
+
+    #[test]
+    fn what_is_recorded_beside_failed_appends_is_all_there() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Folder::open(folder.path(), "spool").unwrap());
+        let output = limited("growing_child", 16, folder.path());
+        let recorded = output.lines().find_map(|line| line.strip_prefix("recorded ")).unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        let pending = Pending::new(1 << 20);
+        recovery::recover(&opened, Position::default(), &pending, 0).unwrap();
+        let found: Vec<u128> = pending.select(|_| true).iter().map(|item| item.digest.batch.into()).collect();
+        assert_eq!(format!("{found:?}"), recorded);
+        assert!(found.len() > 4 && found.len() < 30, "some were recorded and some not: {recorded}");
+        assert!(opened.segments().len() > 1, "appends go on in another segment");
     }
 }
