@@ -134,7 +134,7 @@ struct Nothing;
 
 impl Execute for Nothing {
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
-        Box::pin(async { panic!("a request that reads ran a program") })
+        panic!("a request that reads ran a program")
     }
 }
 
@@ -148,11 +148,11 @@ impl RewardModels for Nothing {
     }
 
     fn score(&self, _: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
-        Box::pin(async { panic!("a request that reads asked a model") })
+        panic!("a request that reads asked a model")
     }
 
     fn load(&self, _: String, _: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
-        Box::pin(async { panic!("a request that reads loaded a model") })
+        panic!("a request that reads loaded a model")
     }
 
     fn unload(&self, _: &str) -> Result<(), ModelError> {

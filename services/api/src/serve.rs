@@ -3,6 +3,7 @@
 mod activity;
 mod connection;
 mod open;
+mod stream;
 
 use std::future::Future;
 use std::pin::pin;

@@ -36,13 +36,15 @@ struct State {
     used: bool,
     /// When it was asked to close.
     closing: Option<Instant>,
+    /// Since when the socket takes nothing of what is written to it.
+    blocked: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     /// The service works on it, or on the next piece of the reply.
     Working,
-    /// The client has been sent a piece of the reply, and the connection has not asked for the next one since.
+    /// The client has been sent the head or a piece of the reply, and the connection has not asked for the next piece since.
     Sent(Instant),
 }
 
@@ -62,7 +64,8 @@ pub(crate) type Rank = (bool, Instant);
 
 impl Activity {
     pub(crate) fn new(now: Instant) -> Self {
-        let state = State { exchanges: BTreeMap::new(), next: 0, since: now, used: false, closing: None };
+        let state =
+            State { exchanges: BTreeMap::new(), next: 0, since: now, used: false, closing: None, blocked: None };
         Self { state: Mutex::new(state), asked_to_close: Notify::new() }
     }
 
@@ -76,10 +79,20 @@ impl Activity {
         Exchange { activity: Arc::clone(self), number }
     }
 
+    /// Whether the socket took nothing when it was last written to. A client of HTTP/1 that does not read is seen here; one of HTTP/2 reads
+    /// and does not let a reply go on, which is seen by the reply.
+    pub(super) fn blocked(&self, blocked: bool) {
+        let mut state = self.state();
+        state.blocked = blocked.then(|| state.blocked.unwrap_or_else(Instant::now));
+    }
+
     /// Why the connection shall be closed now, if it shall.
     pub(crate) fn overdue(&self, now: Instant, limits: &ConnectionLimits) -> Option<Reason> {
         let state = self.state();
         let since = |then: Instant| now.saturating_duration_since(then);
+        if state.blocked.is_some_and(|then| since(then) >= limits.reply_pause) {
+            return Some(Reason::Stalled);
+        }
         if state.exchanges.is_empty() {
             if let Some(closing) = state.closing {
                 return (since(closing.max(state.since)) >= limits.close).then_some(Reason::Closing);
@@ -133,6 +146,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// The body of the reply, watched.
     pub(crate) fn watch(self, body: Body) -> Body {
+        self.activity.set(self.number, Phase::Sent(Instant::now()));
         Body::new(Watched { body, rest: Bytes::new(), exchange: self })
     }
 }
@@ -244,6 +258,7 @@ mod tests {
         assert_eq!(activity.rank(), None);
         drop(one);
         let mut streamed = other.watch(Body::from_stream(futures::stream::pending::<Result<Bytes, axum::Error>>()));
+        assert_eq!(activity.overdue(after(31), &LIMITS), Some(Reason::Stalled), "nobody asks for the reply");
         assert_eq!(poll(&mut streamed), None);
         assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None, "the next line of a stream is still graded");
     }
@@ -262,6 +277,18 @@ mod tests {
         assert!(reply.is_end_stream());
         drop(reply);
         assert_eq!(activity.overdue(after(19), &LIMITS), None, "it may be used again");
+    }
+
+    #[test]
+    fn limits_how_long_a_socket_takes_nothing() {
+        let activity = Arc::new(Activity::new(Instant::now()));
+        let _working = activity.begin();
+        activity.blocked(true);
+        activity.blocked(true);
+        assert_eq!(activity.overdue(after(29), &LIMITS), None);
+        assert_eq!(activity.overdue(after(31), &LIMITS), Some(Reason::Stalled));
+        activity.blocked(false);
+        assert_eq!(activity.overdue(after(31), &LIMITS), None);
     }
 
     #[test]

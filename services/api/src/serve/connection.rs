@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
+use super::stream::Watched;
 use crate::error::ApiError;
 use crate::state::ConnectionLimits;
 
@@ -51,7 +52,10 @@ pub(super) async fn run(stream: TcpStream, builder: Builder<TokioExecutor>, answ
     // Replies are written whole; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
     let activity = Arc::clone(&answers.activity);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(answers)));
+    let mut connection = pin!(builder.serve_connection(
+        TokioIo::new(Watched::new(stream, Arc::clone(&activity))),
+        TowerToHyperService::new(answers)
+    ));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = activity.asked_to_close() => {
