@@ -9,7 +9,7 @@ use assay_reward_model::fuzzing::render;
 use serde_json::Value;
 
 /// Most bytes that a short rollout may become.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 128 << 20;
 
 /// Compiles a template and renders a rollout.
 pub fn run(bytes: &[u8]) {

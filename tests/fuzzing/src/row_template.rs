@@ -8,7 +8,7 @@ use assay_templates::{Row, RowError, Template, TemplateError};
 use serde_json::Value;
 
 /// Most bytes that one row may become.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 128 << 20;
 
 /// Compiles a template and applies it to a row.
 pub fn run(bytes: &[u8]) {

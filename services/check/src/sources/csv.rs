@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::Value;
 
-use super::Places;
 use super::quotes::Quotes;
+use super::{LONGEST_ROW, Places};
 use crate::row::{DatasetRow, Read};
 
 /// What editors of another system put before the first line.
@@ -21,7 +21,8 @@ pub(super) fn rows(
     let start = file.fill_buf().map_err(|error| error.to_string())?;
     let marked = start.starts_with(MARK);
     file.consume(if marked { MARK.len() } else { 0 });
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(Quotes::new(file, delimiter));
+    let mut reader =
+        ReaderBuilder::new().delimiter(delimiter).from_reader(Quotes::new(file, delimiter, LONGEST_ROW as u64));
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
     if let Some(opened) = reader.get_ref().unclosed() {
         return Err(format!("its header has a quote at line {opened} that is never closed"));

@@ -9,6 +9,10 @@ use std::io::{self, Read};
 pub(super) struct Quotes<R> {
     file: R,
     delimiter: u8,
+    /// Most bytes of a row.
+    longest: u64,
+    /// Bytes of the row that is read.
+    row: u64,
     within: Within,
     /// The line that is read, from 1.
     line: u64,
@@ -44,10 +48,12 @@ enum Within {
 }
 
 impl<R> Quotes<R> {
-    pub(super) fn new(file: R, delimiter: u8) -> Self {
+    pub(super) fn new(file: R, delimiter: u8, longest: u64) -> Self {
         Self {
             file,
             delimiter,
+            longest,
+            row: 0,
             within: Within::Start,
             line: 1,
             opened: 1,
@@ -101,6 +107,8 @@ impl<R> Quotes<R> {
             _ => Within::Value,
         };
         self.line += u64::from(byte == b'\n');
+        let is_between = matches!(byte, b'\n' | b'\r') && self.within == Within::Start;
+        self.row = if is_between { 0 } else { self.row + 1 };
     }
 }
 
@@ -108,7 +116,36 @@ impl<R: Read> Read for Quotes<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.ended = count == 0;
-        buffer[..count].iter().for_each(|byte| self.see(*byte));
+        for byte in &buffer[..count] {
+            self.see(*byte);
+            if self.row > self.longest {
+                return Err(io::Error::other(format!("the row is longer than {} bytes", self.longest)));
+            }
+        }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejects_a_row_that_is_too_long() {
+        let read =
+            |text: &str| io::read_to_string(Quotes::new(text.as_bytes(), b',', 5)).map_err(|error| error.to_string());
+        assert_eq!(read("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n").as_deref(), Ok("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n"));
+        let too_long = "the row is longer than 5 bytes".to_owned();
+        assert_eq!(read("a\nabcdef\n"), Err(too_long.clone()));
+        assert_eq!(read("a\n\"\n\n\n\n\n\n"), Err(too_long), "an open quote");
+    }
+
+    #[test]
+    fn counts_lines_up_to_a_record() {
+        let mut quotes = Quotes::new(b"a\r\nb\n\r\n\nc\n\"d\n\r\n\"\ne".as_slice(), b',', 99);
+        io::copy(&mut quotes, &mut io::sink()).unwrap();
+        // The reader leaves the second byte of `\r\n`, and empty lines, for the record behind them.
+        let lines = [2, 5, 10, 17].map(|start| quotes.line_of(start));
+        assert_eq!(lines, [2, 5, 6, 9]);
     }
 }
