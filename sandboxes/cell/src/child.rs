@@ -1,6 +1,7 @@
 //! The child's side: the hidden role, and the loop that answers requests.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, BufReader};
 
 use crate::frame;
@@ -12,9 +13,9 @@ pub(crate) const ROLE: &str = "__cell";
 /// The arguments after the hidden role, when this process was started as a cell. Every binary with a pool of cells asks
 /// this first, before it has threads.
 #[must_use]
-pub fn role() -> Option<Vec<String>> {
-    let mut arguments = std::env::args().skip(1);
-    (arguments.next().as_deref() == Some(ROLE)).then(|| arguments.collect())
+pub fn role() -> Option<Vec<OsString>> {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|first| first == ROLE).then(|| arguments.collect())
 }
 
 /// From a request to a frame that is not finished.

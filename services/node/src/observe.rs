@@ -1,5 +1,7 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
+mod fields;
+
 use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +27,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     let set = match log.format {
-        LogFormat::Text => lines.try_init(),
+        LogFormat::Text => lines.fmt_fields(fields::visible()).try_init(),
         LogFormat::Json => lines.json().try_init(),
     };
     if set.is_ok() {

@@ -98,7 +98,7 @@ pub fn answer_role() -> Option<ExitCode> {
     close_inherited();
     // Logging twice is no error, and a cell with none still works.
     let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
-    let images = arguments.first().map(String::as_str).unwrap_or_default().to_owned();
+    let images = arguments.into_iter().next().unwrap_or_default();
     let cell = std::thread::Builder::new().name("assay-cell".to_owned()).stack_size(CELL_STACK);
     let served = cell.spawn(move || be_a_cell(Path::new(&images))).map(std::thread::JoinHandle::join);
     Some(match served {
