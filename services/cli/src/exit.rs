@@ -1,8 +1,11 @@
 //! What the shell is told: 0 done, 1 findings, 2 usage or internal error, 130 interrupted.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use assay_client::ClientError;
+
+use crate::terminal;
 
 /// How a command ended, when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +18,6 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-#[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
 pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,
@@ -23,7 +25,8 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("assay: {error:#}");
+            // Nobody can be told when standard error is closed; the status says it.
+            let _ = writeln!(terminal::stderr(), "assay: {error:#}");
             ExitCode::from(2)
         }
     }

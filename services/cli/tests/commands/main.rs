@@ -5,8 +5,10 @@
 
 mod check;
 mod crash;
+mod environment;
 mod fixtures;
 mod models;
 mod noise;
 mod record;
+mod terminal;
 mod typed;
