@@ -12,7 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-wasm", &["assay-cell"]),
     ("assay-sqlbox", &["assay-cell"]),
     ("assay-documents", &["assay-core"]),
-    ("grader", &["assay-core", "assay-cell", "assay-documents", "assay-weights", "assay-kernels"]),
+    ("assay-jinja", &[]),
+    ("grader", &["assay-core", "assay-cell", "assay-documents", "assay-jinja", "assay-weights", "assay-kernels"]),
     ("assay-correction", &["assay-core"]),
     ("assay-weights", &[]),
     ("assay-kernels", &[]),
@@ -26,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-api", &["assay-operators", "assay-wire", "assay-engine", "assay-correction", "assay-core"]),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),
-    ("assay-templates", &["assay-core"]),
+    ("assay-templates", &["assay-core", "assay-jinja"]),
     ("assay-check", &["assay-templates", "assay-engine", "assay-core"]),
     (
         "assay",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_node::config::Fetching;
 use axum::body::Body;
 use axum::routing::get;
 use http::Request;
@@ -147,11 +148,14 @@ async fn a_model_is_fetched_from_a_hub_once() {
     let service = service_with(move |node| {
         node.reward_models.folder = place;
         node.reward_models.hub = endpoint;
+        node.reward_models.fetch = Fetching::Listed(vec!["small/*".to_owned()]);
     })
     .await;
     let load = |source: &str| {
         Request::put("/v1/reward-models/fetched").body(Body::from(json!({ "source": source }).to_string()))
     };
+    let refused = service.send(load("other/scalar").unwrap()).await.json();
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`reward_models.fetch`"), "{refused}");
     let refused = service.send(load("small/nobody").unwrap()).await.json();
     assert!(refused["error"]["message"].as_str().unwrap().contains("404"), "{refused}");
     assert_eq!(service.send(load("small/scalar").unwrap()).await.status, 200);

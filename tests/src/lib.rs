@@ -19,5 +19,5 @@ use assay_node::{Config, ConfigError};
 pub fn config(program: &Path) -> Result<Config, ConfigError> {
     let program = program.to_string_lossy().into_owned();
     let settings = vec![("store", "database", String::new().into()), ("cells", "program", program.into())];
-    Config::load(None, std::env::vars(), settings)
+    Config::load(None, std::env::vars_os(), settings)
 }

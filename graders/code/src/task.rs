@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_cell::program::{Limits, WORK_PER_SECOND};
-use assay_core::{ErrorCode, Task, TaskError};
+use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -232,15 +232,16 @@ impl CodeTask {
 
     /// Bytes it keeps, roughly.
     pub(crate) fn bytes(&self) -> usize {
+        let kept = |text: &str| heap::allocation(text.len());
         let test = |test: &Test| match test {
-            Test::Stdin { input, expected } => input.len() + expected.len(),
+            Test::Stdin { input, expected } => kept(input) + kept(expected),
             Test::Call { function, args, kwargs, expected } => {
-                function.len() + args.len() + kwargs.len() + expected.bytes()
+                kept(function) + heap::allocation(args.len()) + heap::allocation(kwargs.len()) + expected.bytes()
             }
-            Test::Assert { text } => text.len(),
+            Test::Assert { text } => kept(text),
         };
         let tests: usize = self.tests.iter().map(|one| size_of::<Test>() + test(one)).sum();
-        tests + self.prelude.len() + self.test_setup.len() + self.reference.as_ref().map_or(0, String::len)
+        tests + kept(&self.prelude) + kept(&self.test_setup) + self.reference.as_ref().map_or(0, |text| kept(text))
     }
 }
 

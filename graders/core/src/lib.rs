@@ -17,6 +17,7 @@ pub mod execution;
 pub mod extraction;
 pub mod grader;
 pub mod hash;
+pub mod heap;
 pub mod item;
 pub mod number;
 pub mod outcome;
@@ -31,6 +32,7 @@ pub mod store;
 pub mod sum;
 pub mod table;
 pub mod task;
+pub mod visible;
 
 pub use clock::{BatchId, GradeId};
 pub use clock::{Clock, Ids, SystemClock};

@@ -24,7 +24,7 @@ mod text;
 
 pub use compute::Compute;
 pub use grader::{RewardModelGrader, SPEC};
-pub use loader::{DirectoryLoader, Fetch, is_hub_name};
+pub use loader::{DirectoryLoader, Fetch, MayFetch, is_hub_name};
 pub use model::RewardModel;
 pub use options::{FILE, ModelOptions};
 pub use pooling::Pooling;

@@ -11,6 +11,9 @@ use crate::{Compute, ModelOptions, RewardModel};
 /// Fetches `org/name` from a hub and says in which directory it is now.
 pub type Fetch = dyn Fn(&str) -> Result<PathBuf, String> + Send + Sync;
 
+/// Whether a request may have `org/name` fetched.
+pub type MayFetch = dyn Fn(&str) -> bool + Send + Sync;
+
 /// Loads models from directories.
 pub struct DirectoryLoader {
     /// The device they run on.
@@ -21,6 +24,8 @@ pub struct DirectoryLoader {
     pub named: Vec<PathBuf>,
     /// Fetches what is not in the folder; without it nothing is fetched.
     pub fetch: Option<Arc<Fetch>>,
+    /// Whether `org/name` may be fetched although the operator did not name it.
+    pub may_fetch: Arc<MayFetch>,
     /// Tells when a model became ready.
     pub clock: Arc<dyn Clock>,
 }
@@ -30,32 +35,47 @@ impl DirectoryLoader {
         if Path::new(source).components().any(|part| part.as_os_str().to_string_lossy().starts_with(".fetching-")) {
             return Err(format!("`{source}` is not whole"));
         }
+        let is_named = self.named.iter().any(|named| named == Path::new(source));
         let inside = self.folder.join(source);
         // Links and `..` are followed before the place is judged.
         if let (Ok(folder), Ok(found)) = (self.folder.canonicalize(), inside.canonicalize())
             && found.is_dir()
+            && ((found.starts_with(&folder) && found != folder) || is_named)
         {
-            if (found.starts_with(&folder) && found != folder) || self.is_named(source) {
-                return Ok(found);
-            }
-            return Err(format!("`{source}` is not inside the folder of models, `{}`", self.folder.display()));
+            return Ok(found);
         }
-        if self.is_named(source) && Path::new(source).is_dir() {
+        if is_named && Path::new(source).is_dir() {
             return Ok(PathBuf::from(source));
         }
+        let allowed = is_hub_name(source) && (is_named || (self.may_fetch)(source));
         match &self.fetch {
-            Some(fetch) if is_hub_name(source) => fetch(source),
-            _ if is_hub_name(source) => Err(format!(
-                "`{source}` is not in the folder of models, `{}`, and fetching from a hub is off (`reward_models.hub`)",
-                self.folder.display()
-            )),
-            _ => Err(format!("`{source}` is no directory in the folder of models, `{}`", self.folder.display())),
+            Some(fetch) if allowed && self.has_room(source) => fetch(source),
+            _ => Err(self.absent(source)),
         }
     }
 
-    /// Whether the operator named it.
-    fn is_named(&self, source: &str) -> bool {
-        self.named.iter().any(|named| named == Path::new(source))
+    /// Why a source is not there. It says nothing of what lies outside the folder: places that are there and places that are not
+    /// answer alike.
+    fn absent(&self, source: &str) -> String {
+        let absent = format!("`{source}` is no directory inside the folder of models, `{}`", self.folder.display());
+        if !is_hub_name(source) {
+            return absent;
+        }
+        match &self.fetch {
+            None => format!("{absent}, and fetching from a hub is off (`reward_models.hub`)"),
+            Some(_) => format!("{absent}, and requests may not have it fetched (`reward_models.fetch`)"),
+        }
+    }
+
+    /// Whether a model can be put where its name says: nothing is there, and no link leads out of the folder.
+    fn has_room(&self, source: &str) -> bool {
+        let place = self.folder.join(source);
+        let Ok(folder) = self.folder.canonicalize() else {
+            // The folder is made with its first model.
+            return !self.folder.exists();
+        };
+        let parent = place.parent().map(Path::canonicalize);
+        place.symlink_metadata().is_err() && !matches!(parent, Some(Ok(parent)) if !parent.starts_with(&folder))
     }
 }
 
@@ -75,4 +95,86 @@ pub fn is_hub_name(text: &str) -> bool {
         !part.is_empty() && part.len() <= 96 && part.chars().all(allowed) && !part.starts_with('.')
     };
     text.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::SystemClock;
+
+    use super::*;
+
+    /// A folder of models with `inside` in it, a directory and a link beside and to what lies outside, and a hub with every model.
+    fn loader(folder: &Path, may_fetch: bool) -> DirectoryLoader {
+        let models = folder.join("models");
+        std::fs::create_dir_all(models.join("org/inside")).unwrap();
+        std::fs::create_dir_all(folder.join("outside/model")).unwrap();
+        std::fs::write(models.join("file"), "").unwrap();
+        for (to, link) in [
+            (folder.join("outside"), "org/linked"),
+            (folder.join("nowhere"), "org/broken"),
+            (folder.join("outside"), "away"),
+        ] {
+            if models.join(link).symlink_metadata().is_err() {
+                std::os::unix::fs::symlink(to, models.join(link)).unwrap();
+            }
+        }
+        DirectoryLoader {
+            compute: Compute::open("cpu", 1).unwrap(),
+            folder: models,
+            named: vec![PathBuf::from("org/configured")],
+            fetch: Some(Arc::new(|name: &str| Ok(PathBuf::from("fetched").join(name)))),
+            may_fetch: Arc::new(move |_: &str| may_fetch),
+            clock: Arc::new(SystemClock::new()),
+        }
+    }
+
+    #[test]
+    fn places_outside_the_folder_answer_alike_whether_they_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let loader = loader(folder.path(), false);
+        let told = |source: &str| loader.find(source).unwrap_err().replace(source, "…");
+        let absent = told("missing");
+        let outside = folder.path().join("outside").to_string_lossy().into_owned();
+        let nowhere = folder.path().join("nowhere").to_string_lossy().into_owned();
+        for source in [
+            "../..",
+            "../outside",
+            "../nowhere",
+            "../../x/y/z",
+            "/etc",
+            "/nowhere",
+            "/etc/passwd",
+            "file",
+            "a\0b",
+            &outside,
+            &nowhere,
+        ] {
+            assert_eq!(told(source), absent, "{source}");
+        }
+        let absent = told("org/missing");
+        assert!(absent.contains("`reward_models.fetch`"), "{absent}");
+        for source in ["org/linked", "org/broken", "away/model", "away/missing"] {
+            assert_eq!(told(source), absent, "{source}");
+        }
+        assert!(loader.find("org/inside").unwrap().ends_with("models/org/inside"));
+    }
+
+    #[test]
+    fn requests_have_nothing_fetched_unless_it_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let closed = loader(folder.path(), false);
+        assert!(closed.find("org/other").is_err());
+        assert_eq!(
+            closed.find("org/configured").unwrap(),
+            Path::new("fetched/org/configured"),
+            "the operator named it"
+        );
+        let open = loader(folder.path(), true);
+        assert_eq!(open.find("org/other").unwrap(), Path::new("fetched/org/other"));
+        assert!(
+            open.find("away/new").is_err() && open.find("org/linked").is_err(),
+            "nothing is written through a link"
+        );
+        assert!(open.find("../other").is_err());
+    }
 }

@@ -61,18 +61,9 @@ impl Format {
     }
 }
 
-/// A text of a row in one line of which nothing is hidden: what is no sign of its own is escaped, as `\n` or `\u{202e}`.
+/// A text of a row in one line, safe to look at: unsafe characters are escaped, as `\n` or `\u{202e}`.
 fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || turns(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
-}
-
-/// Whether a character ends a line or turns the direction of writing, for which it need not be a control character.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    assay_core::visible::Visible::line(text).to_string()
 }
 
 /// `1 row`, `2 rows`.

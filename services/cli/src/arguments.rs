@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     /// Configuration file (TOML); `./assay.toml` when it exists
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Refuse variables `ASSAY_…` that name no setting, instead of warning of them
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -31,6 +31,9 @@ use crate::exit::Ended;
 
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
     let file = arguments.config.as_deref();
+    if arguments.strict {
+        refuse_unknown_variables()?;
+    }
     match arguments.command {
         Command::Serve(serve) => serve::run(file, &serve),
         Command::Grade(grade) => grade::run(file, &grade),
@@ -53,9 +56,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
 /// The configuration of this process: file, variables, then these settings.
 #[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
 fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result<Config> {
-    let config = Config::load(file, std::env::vars(), settings)?;
-    assay_node::observe::logs(&config.log)?;
-    Ok(config)
+    let loaded = Config::read(file, std::env::vars_os(), settings)?;
+    assay_node::observe::logs(&loaded.config.log)?;
+    loaded.warn();
+    Ok(loaded.config)
+}
+
+/// Refuses variables that name no setting, for `--strict`.
+#[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
+fn refuse_unknown_variables() -> anyhow::Result<()> {
+    Ok(Config::refuse_unknown(std::env::vars_os())?)
 }
 
 /// How long threads that wait for a file of the user's, a pipe perhaps, are waited for at the end.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use assay_client::ClientError;
 
+use crate::terminal;
+
 /// How a command ended, when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -29,8 +31,8 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Without a reader of stderr the exit code says it alone.
-            let _ = writeln!(std::io::stderr(), "assay: {error:#}");
+            // Without a reader of stderr the exit code has to suffice.
+            let _ = writeln!(terminal::stderr(), "assay: {error:#}");
             ExitCode::from(2)
         }
     }

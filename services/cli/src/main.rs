@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod progress;
 mod table;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use assay_core::visible::Visible;
+
 /// Writes `rows` under `head`, each column as wide as its widest cell.
 pub(crate) fn write<const N: usize>(out: &mut impl Write, head: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
     let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| shown(&row[at]))).collect();
@@ -23,9 +25,10 @@ fn write_row<const N: usize>(out: &mut impl Write, row: &[String; N], widths: &[
 /// Longest cell, in characters.
 const WIDEST: usize = 512;
 
-/// A cell as a terminal may have it: control characters would move its cursor or change its colours.
+/// A cell as a terminal may have it: one line, cut where it is too long.
 pub(crate) fn shown(cell: &str) -> String {
-    cell.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).take(WIDEST).collect()
+    let end = cell.char_indices().nth(WIDEST).map_or(cell.len(), |(end, _)| end);
+    Visible::line(&cell[..end]).to_string()
 }
 
 /// An absent value as an empty cell.
@@ -46,8 +49,11 @@ mod tests {
     #[test]
     fn a_cell_leaves_the_terminal_alone() {
         let mut out = Vec::new();
-        super::write(&mut out, ["NAME"], &[["\u{1b}[2J\n".to_owned()], ["x".repeat(100_000)]]).unwrap();
+        super::write(&mut out, ["NAME"], &[["\u{1b}[2J\n\u{202e}\u{9b}".to_owned()], ["x".repeat(100_000)]]).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(!text.contains('\u{1b}') && text.lines().count() == 3 && text.len() < 2_000, "{text}");
+        assert!(
+            !text.contains(['\u{1b}', '\u{202e}', '\u{9b}']) && text.lines().count() == 3 && text.len() < 2_000,
+            "{text}"
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_core::{Evidence, Hash, Lane, Outcome, Prepared, Spec, grader::Unprepared};
+use assay_core::grader::Unprepared;
+use assay_core::{Hash, Lane, Outcome, Prepared, Spec, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -19,15 +20,23 @@ impl PreparedTask {
     }
 }
 
-/// Cost of an entry beside its content: key, counters, pointers.
-const ENTRY_BYTES: u64 = 128;
+/// Cost of an entry beside what its value points to: its place in the table, which doubles when it is full, and in the list of keys
+/// that were let go lately.
+const ENTRY_BYTES: usize = 160;
+
+/// Counters of an `Arc`.
+const ARC_BYTES: usize = 16;
 
 #[derive(Clone)]
 struct PreparedBytes;
 
 impl Weighter<Hash, Arc<PreparedTask>> for PreparedBytes {
     fn weight(&self, _: &Hash, task: &Arc<PreparedTask>) -> u64 {
-        ENTRY_BYTES + task.ready.as_ref().map_or(0, |prepared| prepared.bytes() as u64)
+        let content = match &task.ready {
+            Ok(prepared) => heap::allocation(ARC_BYTES + prepared.bytes()),
+            Err(Unprepared::Ungradable(fault) | Unprepared::Failed(fault)) => heap::allocation(fault.message.len()),
+        };
+        (ENTRY_BYTES + heap::allocation(ARC_BYTES + size_of::<PreparedTask>()) + content) as u64
     }
 }
 
@@ -36,15 +45,8 @@ struct OutcomeBytes;
 
 impl Weighter<Hash, Arc<Outcome>> for OutcomeBytes {
     fn weight(&self, _: &Hash, outcome: &Arc<Outcome>) -> u64 {
-        let evidence = outcome.grade().map_or(0, |grade| evidence_bytes(&grade.evidence));
-        ENTRY_BYTES + 256 + evidence
+        (ENTRY_BYTES + heap::allocation(ARC_BYTES + size_of::<Outcome>()) + heap::outcome(outcome)) as u64
     }
-}
-
-/// Roughly what the evidence holds: texts by length, everything else by a flat cost.
-fn evidence_bytes(evidence: &Evidence) -> u64 {
-    let value_bytes = |value: &serde_json::Value| value.as_str().map_or(64, |text| 32 + text.len() as u64);
-    evidence.as_map().iter().map(|(name, value)| 48 + name.len() as u64 + value_bytes(value)).sum()
 }
 
 pub(crate) struct Caches {
@@ -54,10 +56,11 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // Capacities in entries are only a first guess of the tables' sizes; the bound is the weight.
+        // Capacities in entries size the tables at first, and the lists of keys that were let go; the bound is the weight.
+        let entries = |bytes: u64, most| usize::try_from(bytes / 1_024).unwrap_or(most).clamp(32, most);
         Self {
-            prepared: Cache::with_weighter(1_024, prepared_bytes, PreparedBytes),
-            outcomes: Cache::with_weighter(16_384, outcome_bytes, OutcomeBytes),
+            prepared: Cache::with_weighter(entries(prepared_bytes, 1_024), prepared_bytes, PreparedBytes),
+            outcomes: Cache::with_weighter(entries(outcome_bytes, 16_384), outcome_bytes, OutcomeBytes),
         }
     }
 
@@ -98,3 +101,6 @@ pub(crate) fn outcome_key(spec: &Spec, task: Hash, completion: Hash, think_open:
         context.as_ref().map_or(&[], |hash| hash.as_bytes().as_slice()),
     ])
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,12 @@
-//! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys are errors.
+//! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys of the file are errors, unknown variables warnings.
 //!
 //! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as `engine.workers=4`.
 
+mod environment;
+mod fetching;
+
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,8 +20,9 @@ use assay_wire::reward_models::bad_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-/// Prefix of variables.
-const PREFIX: &str = "ASSAY_";
+use self::environment::Environment;
+pub use self::environment::UnknownVariable;
+pub use self::fetching::Fetching;
 
 /// Most worker threads: far above the cores of any machine, far below what a process may start.
 const MAX_WORKERS: usize = 1_024;
@@ -168,8 +173,10 @@ pub struct Cells {
     /// Processes that run untrusted work; 0 for one a core.
     pub count: usize,
     /// Folder of the images; empty for `assay/images` in the user's cache folder.
+    #[serde(serialize_with = "printed")]
     pub images: PathBuf,
     /// Binary that cells are started from; empty for this one.
+    #[serde(serialize_with = "printed")]
     pub program: PathBuf,
 }
 
@@ -237,11 +244,15 @@ impl Channels {
 #[serde(default, deny_unknown_fields)]
 pub struct RewardModels {
     /// Folder of the models: a source that is a path is looked for in it, and requests may name none beyond it.
+    #[serde(serialize_with = "printed")]
     pub folder: PathBuf,
     /// Model of requests that name none; empty for the one that is loaded.
     pub default: String,
     /// Where sources that are not in the folder are fetched from; empty for nowhere.
     pub hub: String,
+    /// What requests may have fetched from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources in `load` are
+    /// fetched whatever it says.
+    pub fetch: Fetching,
     /// Where they run: `cpu` or `cuda:N`.
     pub device: String,
     /// Tokens of one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
@@ -262,6 +273,7 @@ impl Default for RewardModels {
             folder: PathBuf::from("models"),
             default: String::new(),
             hub: "https://huggingface.co".to_owned(),
+            fetch: Fetching::default(),
             device: "cpu".to_owned(),
             batch_tokens: 0,
             queue_tokens: 4 << 20,
@@ -311,6 +323,7 @@ impl RewardModels {
         if self.device != "cpu" && !numbered {
             return Err(format!("`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`", self.device));
         }
+        self.fetch.check()?;
         if self.queue_tokens == 0 {
             return Err("`reward_models.queue_tokens` is at least 1".to_owned());
         }
@@ -420,14 +433,14 @@ pub enum ConfigError {
         /// What is wrong, without the text of the line, which may hold a password.
         message: String,
     },
-    /// A variable names no setting.
+    /// A variable names no setting, and only those that do are wanted.
     #[error(
-        "`{name}` names no setting; `assay serve --print-config` lists them, `[engine] workers` is `ASSAY_ENGINE_WORKERS`"
+        "`{}` names no setting; the nearest is `{}`, and `assay serve --print-config` lists all: `[engine] workers` is \
+         `ASSAY_ENGINE_WORKERS`",
+        .0.name,
+        .0.nearest
     )]
-    UnknownVariable {
-        /// The variable.
-        name: String,
-    },
+    UnknownVariable(UnknownVariable),
     /// A key or value is wrong.
     #[error("{origin}: {message}")]
     Invalid {
@@ -438,32 +451,59 @@ pub enum ConfigError {
     },
 }
 
+/// A configuration, and what was wrong with it without being an error.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// Variables that name no setting.
+    pub unknown: Vec<UnknownVariable>,
+}
+
+impl Loaded {
+    /// Logs a warning for each variable that names no setting.
+    pub fn warn(&self) {
+        for unknown in &self.unknown {
+            tracing::warn!("{unknown}");
+        }
+    }
+}
+
 /// A flag's setting: table, key, value.
 pub type Override = (&'static str, &'static str, Value);
 
 impl Config {
+    /// [`Config::read`] where warnings are nobody's concern.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn load<N: Into<OsString>, V: Into<OsString>>(
+        file: Option<&Path>,
+        variables: impl IntoIterator<Item = (N, V)>,
+        flags: Vec<Override>,
+    ) -> Result<Self, ConfigError> {
+        Self::read(file, variables, flags).map(|loaded| loaded.config)
+    }
+
     /// Reads the file (the default one if it exists and no other is named), then variables, then flags.
     ///
     /// # Errors
     /// [`ConfigError`], which names where the wrong key or value was set.
-    pub fn load(
+    pub fn read<N: Into<OsString>, V: Into<OsString>>(
         file: Option<&Path>,
-        variables: impl IntoIterator<Item = (String, String)>,
+        variables: impl IntoIterator<Item = (N, V)>,
         flags: Vec<Override>,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Loaded, ConfigError> {
         let (mut table, origin) = match file {
             Some(path) => (read(path)?, format!("`{}`", path.display())),
             None if Path::new(DEFAULT_FILE).exists() => (read(Path::new(DEFAULT_FILE))?, format!("`{DEFAULT_FILE}`")),
             None => (Table::new(), "the defaults".to_owned()),
         };
         check(&table, &origin)?;
-        let (mut variables, others): (Vec<_>, Vec<_>) =
-            variables.into_iter().partition(|(name, _)| name.starts_with(PREFIX));
-        variables.sort();
-        for (name, text) in variables {
-            let (section, key) = setting_of(&name)?;
-            set(&mut table, &section, &key, value_of(&text));
-            check(&table, &format!("`{name}`"))?;
+        let Environment { settings, unknown, cache } = Environment::read(variables)?;
+        for setting in settings {
+            set(&mut table, &setting.section, &setting.key, setting.value);
+            check(&table, &format!("`{}`", setting.variable))?;
         }
         for (section, key, value) in flags {
             set(&mut table, section, key, value);
@@ -471,9 +511,20 @@ impl Config {
         }
         let mut config = parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
         if config.cells.images.as_os_str().is_empty() {
-            config.cells.images = cache_folder(&others).join("assay").join("images");
+            config.cells.images = cache.join("assay").join("images");
         }
-        Ok(config)
+        Ok(Loaded { config, unknown })
+    }
+
+    /// Refuses variables that name no setting, but for those that Kubernetes sets.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownVariable`] of the first, and [`ConfigError::Invalid`] of a setting that is not UTF-8.
+    pub fn refuse_unknown<N: Into<OsString>, V: Into<OsString>>(
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<(), ConfigError> {
+        let unknown = Environment::read(variables)?.unknown;
+        unknown.into_iter().next().map_or(Ok(()), |first| Err(ConfigError::UnknownVariable(first)))
     }
 
     /// The policies, read.
@@ -498,12 +549,9 @@ impl Config {
     }
 }
 
-/// Where the user's programs keep what can be made again.
-fn cache_folder(variables: &[(String, String)]) -> PathBuf {
-    let named = |wanted: &str| variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
-    let cache = named("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
-    let home = || named("HOME").map(|(_, path)| Path::new(path).join(".cache"));
-    cache.or_else(home).unwrap_or_else(std::env::temp_dir)
+/// A path as it is printed: what is not UTF-8 of it is replaced.
+fn printed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 fn read(path: &Path) -> Result<Table, ConfigError> {
@@ -514,28 +562,6 @@ fn read(path: &Path) -> Result<Table, ConfigError> {
         let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
         ConfigError::NotToml { path: path.to_owned(), line, message: error.message().to_owned() }
     })
-}
-
-/// `ASSAY_ENGINE_WORKERS` is `workers` of `[engine]`.
-fn setting_of(name: &str) -> Result<(String, String), ConfigError> {
-    let unknown = || ConfigError::UnknownVariable { name: name.to_owned() };
-    let setting = name.trim_start_matches(PREFIX).to_lowercase();
-    let known = Table::try_from(Config::default()).map_err(|_| unknown())?;
-    // Names of tables have underscores too, so each is tried.
-    let of_table = |(section, table): (&String, &Value)| {
-        let key = setting.strip_prefix(section.as_str())?.strip_prefix('_')?;
-        table.as_table()?.contains_key(key).then(|| (section.clone(), key.to_owned()))
-    };
-    known.iter().find_map(of_table).ok_or_else(unknown)
-}
-
-/// A variable's text as the TOML value it looks like.
-fn value_of(text: &str) -> Value {
-    text.parse::<i64>()
-        .map(Value::Integer)
-        .or_else(|_| text.parse().map(Value::Float))
-        .or_else(|_| text.parse().map(Value::Boolean))
-        .unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 fn set(table: &mut Table, section: &str, key: &str, value: Value) {
@@ -619,10 +645,29 @@ mod tests {
     fn unknown_keys_are_errors_that_say_where() {
         let error = load("[engine]\nworker = 1\n", &[], Vec::new()).unwrap_err().to_string();
         assert!(error.contains("unknown field `worker`"), "{error}");
-        let error = load("", &[("ASSAY_ENGINE_WORKER", "1")], Vec::new()).unwrap_err().to_string();
-        assert!(error.contains("`ASSAY_ENGINE_WORKER` names no setting"), "{error}");
         let error = load("", &[("ASSAY_ENGINE_WORKERS", "many")], Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("`ASSAY_ENGINE_WORKERS`: invalid type"), "{error}");
+    }
+
+    #[test]
+    fn unknown_variables_are_warnings_and_errors_where_they_are_refused() {
+        let variables = [("ASSAY_ENGINE_WORKER", "1"), ("ASSAY_PORT", "tcp://10.0.0.1:80")];
+        let loaded = Config::read(None, variables, Vec::new()).unwrap();
+        assert_eq!(loaded.unknown.len(), 1);
+        let error = Config::refuse_unknown(variables).unwrap_err().to_string();
+        assert!(
+            error.contains("`ASSAY_ENGINE_WORKER` names no setting; the nearest is `ASSAY_ENGINE_WORKERS`"),
+            "{error}"
+        );
+        Config::refuse_unknown([("ASSAY_PORT", "tcp://10.0.0.1:80")]).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_not_utf_8_can_be_printed() {
+        use std::os::unix::ffi::OsStrExt;
+        let home = std::ffi::OsStr::from_bytes(b"/home/\xff");
+        let config = Config::load(None, [(std::ffi::OsStr::new("HOME"), home)], Vec::new()).unwrap();
+        assert!(config.to_toml().contains("images = \"/home/\u{fffd}/.cache/assay/images\""), "{}", config.to_toml());
     }
 
     #[test]

@@ -30,13 +30,16 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
         batch_tokens: if config.batch_tokens == 0 { batch } else { config.batch_tokens },
         cache_bytes: config.cache_bytes,
         default_model: Some(config.default.clone()).filter(|name| !name.is_empty()),
+        names: config.load.keys().cloned().collect(),
         ..usual
     };
+    let fetching = config.fetch.clone();
     let loader = DirectoryLoader {
         compute,
         folder: config.folder.clone(),
         named: config.load.values().filter_map(|table| table.get("source")?.as_str().map(PathBuf::from)).collect(),
         fetch: (!config.hub.is_empty()).then(|| fetch(&config.hub, &config.folder)),
+        may_fetch: Arc::new(move |name: &str| fetching.allows(name)),
         clock: Arc::clone(clock),
     };
     let no_thread =

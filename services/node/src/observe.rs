@@ -1,5 +1,7 @@
 //! Logs, panics and metrics of the process, set up once by the binary.
 
+mod fields;
+
 use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
 
@@ -38,7 +40,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         // It would print to stderr, and panic where that cannot be written.
         .log_internal_errors(false);
     let set = match log.format {
-        LogFormat::Text => lines.try_init(),
+        LogFormat::Text => lines.fmt_fields(fields::visible()).try_init(),
         LogFormat::Json => lines.json().try_init(),
     };
     if set.is_ok() {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use assay_core::visible::Visible;
 use time::OffsetDateTime;
 
 /// Longest text a page shows whole, in characters; the API has the rest.
@@ -17,31 +18,7 @@ pub(crate) struct Shown<'t>(pub(crate) &'t str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for character in self.0.chars() {
-            match character {
-                '\n' | '\t' => fmt::Write::write_char(f, character)?,
-                '\0'..='\u{1f}'
-                | '\u{7f}'..='\u{9f}'
-                | '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{2069}'
-                | '\u{2800}'
-                | '\u{3164}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}' => write!(f, "⟨{:04X}⟩", u32::from(character))?,
-                _ => fmt::Write::write_char(f, character)?,
-            }
-        }
-        Ok(())
+        Visible::page(self.0).fmt(f)
     }
 }
 

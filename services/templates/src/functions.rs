@@ -13,8 +13,8 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 /// | `asserts(texts)` | tests of `code` from a list of assertions |
 /// | `stdio(inputs, outputs)` | tests of `code` from two lists of texts |
 pub(crate) fn add(environment: &mut Environment<'static>) {
-    environment.add_filter("last_boxed", last_boxed);
-    environment.add_filter("fromjson", from_json);
+    assay_jinja::add_filter(environment, "last_boxed", last_boxed);
+    assay_jinja::add_filter(environment, "fromjson", from_json);
     environment.add_function("asserts", asserts);
     environment.add_function("stdio", stdio);
 }

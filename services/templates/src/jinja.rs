@@ -1,12 +1,10 @@
 //! One text of a template: compiled once, rendered over each row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use assay_jinja::Program;
 use minijinja::value::Serde;
-use minijinja::{
-    AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja, escape_formatter,
-};
-use minijinja_contrib::pycompat;
+use minijinja::{AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja};
 use serde_json::Value;
 
 use crate::functions;
@@ -19,7 +17,10 @@ const FUEL: u64 = 1_000_000;
 const MADE: &str = "__made";
 
 /// The texts of a template under their pointers.
-pub(crate) struct Engine(Environment<'static>);
+pub(crate) struct Engine {
+    environment: Environment<'static>,
+    programs: BTreeMap<String, Program>,
+}
 
 /// How a text is rendered.
 #[derive(Debug)]
@@ -57,10 +58,10 @@ impl Engine {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         // Templates are named by their pointers, which say nothing of what they write.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
+        assay_jinja::bound(&mut environment);
         environment.set_formatter(written);
-        environment.set_unknown_method_callback(pycompat::unknown_method_callback);
         functions::add(&mut environment);
-        Self(environment)
+        Self { environment, programs: BTreeMap::new() }
     }
 
     /// Compiles the text at `pointer`.
@@ -73,19 +74,20 @@ impl Engine {
             if is_name(expression) {
                 return Ok(Text::Column { pointer, name: expression.to_owned() });
             }
-            let reads = self.add(&pointer, format!("{{% set {MADE} = ({expression}) %}}"))?;
+            let reads = self.add(&pointer, &format!("{{% set {MADE} = ({expression}) %}}"))?;
             return Ok(Text::Expression { pointer, reads });
         }
-        let reads = self.add(&pointer, text.to_owned())?;
+        let reads = self.add(&pointer, text)?;
         Ok(Text::Mixed { pointer, reads })
     }
 
-    fn add(&mut self, pointer: &str, source: String) -> Result<BTreeSet<String>, TemplateError> {
+    fn add(&mut self, pointer: &str, source: &str) -> Result<BTreeSet<String>, TemplateError> {
         let wrong =
             |error: minijinja::Error| TemplateError::Text { pointer: pointer.to_owned(), message: told(&error) };
-        self.0.add_template_owned(pointer.to_owned(), source).map_err(wrong)?;
-        let globals: BTreeSet<String> = self.0.globals().map(|(name, _)| name.to_owned()).collect();
-        let reads = self.0.get_template(pointer).map_err(wrong)?.undeclared_variables(false);
+        let program = Program::compile(&self.environment, pointer, source).map_err(wrong)?;
+        self.programs.insert(pointer.to_owned(), program);
+        let globals: BTreeSet<String> = self.environment.globals().map(|(name, _)| name.to_owned()).collect();
+        let reads = assay_jinja::reads(&self.environment, pointer, source).map_err(wrong)?;
         Ok(reads.into_iter().filter(|name| !globals.contains(name)).collect())
     }
 
@@ -98,10 +100,7 @@ impl Engine {
                 Some(value) => Ok(value.clone()),
             },
             Text::Expression { pointer, reads } => {
-                let found = self.0.get_template(pointer).and_then(|template| {
-                    let captured = template.render_captured(columns.jinja())?;
-                    Ok(captured.state().lookup(MADE))
-                });
+                let found = self.rendered(pointer, columns, Some(MADE)).map(|(_, value)| value);
                 let value = found.map_err(|error| failed(&error, pointer, reads, columns.row))?;
                 let Some(value) = value.filter(|value| !value.is_undefined()) else {
                     return Err(absent(pointer, reads, columns.row, || "it gives nothing on this row".to_owned()));
@@ -110,10 +109,22 @@ impl Engine {
                     .map_err(|error| RowError::Failed { pointer: pointer.clone(), message: error.to_string() })
             }
             Text::Mixed { pointer, reads } => {
-                let rendered = self.0.get_template(pointer).and_then(|template| template.render(columns.jinja()));
+                let rendered = self.rendered(pointer, columns, None).map(|(text, _)| text);
                 rendered.map(Value::String).map_err(|error| failed(&error, pointer, reads, columns.row))
             }
         }
+    }
+}
+
+impl Engine {
+    fn rendered(
+        &self,
+        pointer: &str,
+        columns: &Columns<'_>,
+        name: Option<&str>,
+    ) -> Result<(String, Option<Jinja>), minijinja::Error> {
+        let program = self.programs.get(pointer).ok_or(ErrorKind::TemplateNotFound)?;
+        program.render(&self.environment, columns.jinja(), name)
     }
 }
 
@@ -122,7 +133,7 @@ fn written(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Re
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
     }
-    escape_formatter(out, state, value)
+    assay_jinja::emit(out, state, value)
 }
 
 /// The expression of a text that is one expression and nothing else.

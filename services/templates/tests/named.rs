@@ -183,6 +183,22 @@ fn an_endless_template_ends() {
 }
 
 #[test]
+fn a_template_that_makes_too_much_fails_on_its_row() {
+    for text in [
+        "{{ '%9999999999d' | format(n) }}",
+        "{{ '{:>9999999999}'.format(n) }}",
+        "{{ a | indent(9999999999) }}",
+        "{{ a * n }}",
+        "x{{ a * n }}",
+        "{% set ns = namespace(a=a) %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
+    ] {
+        let template = Template::from_json(&json!({ "type": "math", "answer": text }).to_string()).unwrap();
+        let error = template.task(&row(&json!({ "a": "ab", "n": 90_000_000 }))).unwrap_err().to_string();
+        assert!(error.contains("makes more than 128 MiB"), "{text}: {error}");
+    }
+}
+
+#[test]
 fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
     let template =
         Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();

@@ -161,6 +161,9 @@ pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// Code of warnings of fields that were left unread.
+const UNKNOWN_FIELD: &str = "unknown_field";
+
 /// Fields that were left unread.
 #[derive(Default)]
 pub(crate) struct Unknown {
@@ -180,14 +183,15 @@ impl Unknown {
     }
 
     pub(crate) fn into_warnings(self) -> Vec<Warning> {
-        let warning = |pointer: String, message: String| Warning { pointer, code: "unknown_field".to_owned(), message };
+        let warning = |pointer: String, message: String| Warning { pointer, code: UNKNOWN_FIELD.to_owned(), message };
         let mut warnings: Vec<Warning> = self
             .pointers
             .into_iter()
             .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
             .collect();
         if self.more > 0 {
-            warnings.push(warning(String::new(), format!("{} further unknown fields were left unread", self.more)));
+            let message = format!("{} further warnings of `{UNKNOWN_FIELD}` are not listed", self.more);
+            warnings.push(warning(String::new(), message));
         }
         warnings
     }

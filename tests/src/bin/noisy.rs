@@ -40,7 +40,7 @@ fn main() -> anyhow::Result<ExitCode> {
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let listen = ("server", "listen", arguments.listen.to_string().into());
     let database = arguments.database.map(|database| ("store", "database", database.into()));
-    let config = Config::load(None, std::env::vars(), std::iter::once(listen).chain(database).collect())?;
+    let config = Config::load(None, std::env::vars_os(), std::iter::once(listen).chain(database).collect())?;
     assay_node::observe::logs(&config.log)?;
     let node = Node::with_graders(config, vec![Arc::new(Noisy)]).await?;
     let listener = node.listen().await?;

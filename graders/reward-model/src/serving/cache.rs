@@ -1,17 +1,18 @@
 //! What was read once is not read again: readouts by everything they depend on. Exact, since a readout depends on nothing else.
 
-use assay_core::Hash;
 use assay_core::reward_model::Readout;
+use assay_core::{Hash, heap};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::{Rows, Sequence};
 
-/// Cost of an entry beside its numbers: key, counters, pointers.
-const ENTRY_BYTES: u64 = 128;
+/// Cost of an entry beside its numbers: its place in the table, which doubles when it is full, and in the list of keys that were
+/// let go lately.
+const ENTRY_BYTES: u64 = 192;
 
-/// Largest readout that is kept: embeddings beyond it would drive many scores out for one that is seldom asked twice.
-const LARGEST_BYTES: u64 = 4_096;
+/// Most numbers of a readout that is kept: larger embeddings would drive many scores out for one that is seldom asked twice.
+const MOST_NUMBERS: usize = 1_024;
 
 /// The name of what a model reads: hash of its version and the sequence.
 pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
@@ -24,16 +25,15 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     Hash::of_parts(&[version.as_bytes(), &ids, &(sequence.second as u64).to_le_bytes(), &rows])
 }
 
-/// Bytes that a readout takes.
-fn bytes(readout: &Readout) -> u64 {
-    let numbers = match readout {
+/// Numbers that a readout keeps on the heap.
+fn numbers(readout: &Readout) -> usize {
+    match readout {
         Readout::Scalar(_) => 0,
         Readout::Classes(numbers)
         | Readout::Labels(numbers)
         | Readout::Steps(numbers)
         | Readout::Embedding(numbers) => numbers.len(),
-    };
-    4 * numbers as u64
+    }
 }
 
 #[derive(Clone)]
@@ -41,7 +41,7 @@ struct Bytes;
 
 impl Weighter<Hash, Readout> for Bytes {
     fn weight(&self, _: &Hash, readout: &Readout) -> u64 {
-        ENTRY_BYTES + bytes(readout)
+        ENTRY_BYTES + heap::allocation(4 * numbers(readout)) as u64
     }
 }
 
@@ -51,8 +51,9 @@ pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
 impl Readouts {
     /// A cache of `most` bytes; 0 makes one that keeps nothing.
     pub(super) fn new(most: u64) -> Self {
-        // The capacity in entries is only a first guess of the table's size; the bound is the weight.
-        Self((most > 0).then(|| Cache::with_weighter(16_384, most, Bytes)))
+        // The capacity in entries sizes the table at first, and the list of keys that were let go; the bound is the weight.
+        let entries = usize::try_from(most / ENTRY_BYTES).unwrap_or(usize::MAX).clamp(32, 16_384);
+        Self((most > 0).then(|| Cache::with_weighter(entries, most, Bytes)))
     }
 
     pub(super) fn get(&self, key: &Hash) -> Option<Readout> {
@@ -61,7 +62,7 @@ impl Readouts {
 
     pub(super) fn keep(&self, key: Hash, readout: &Readout) {
         if let Some(cache) = &self.0
-            && bytes(readout) <= LARGEST_BYTES
+            && numbers(readout) <= MOST_NUMBERS
         {
             cache.insert(key, readout.clone());
         }

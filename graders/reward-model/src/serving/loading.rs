@@ -35,6 +35,9 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
         let slot = Arc::clone(&slot);
         move || {
             let outcome = replace(&house, &name, &slot, source, options);
+            if outcome.is_ok() {
+                metrics::know(&name);
+            }
             metrics::loaded(&name, outcome.is_ok());
             match &outcome {
                 Ok(info) => {

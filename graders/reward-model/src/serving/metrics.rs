@@ -1,5 +1,7 @@
 //! Every metric of the serving of models, described in one place.
 
+use std::collections::BTreeSet;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_core::ErrorCode;
@@ -55,6 +57,28 @@ pub(super) fn describe() {
     describe_counter!(CACHE, Unit::Count, "Sequences that the cache was asked for, by model and result.");
 }
 
+/// Most names among labels: requests choose names, and a label is never forgotten.
+const MOST_LABELS: usize = 256;
+
+/// The label of names that are not known.
+const UNKNOWN: &str = "unknown";
+
+/// Names of models that the configuration has or that were loaded.
+static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
+
+/// Makes a name a label of its own.
+pub(super) fn know(model: &str) {
+    let mut labels = LABELS.write().unwrap_or_else(PoisonError::into_inner);
+    if labels.len() < MOST_LABELS {
+        labels.insert(model.to_owned());
+    }
+}
+
+fn label(model: &str) -> String {
+    let labels = LABELS.read().unwrap_or_else(PoisonError::into_inner);
+    labels.get(model).map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn number(count: usize) -> f64 {
     count as f64
@@ -65,23 +89,23 @@ pub(super) fn waiting(tokens: usize) {
 }
 
 pub(super) fn queued(model: &str, span: Duration) {
-    histogram!(QUEUE_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
+    histogram!(QUEUE_SECONDS, "model" => label(model)).record(span.as_secs_f64());
 }
 
 pub(super) fn read(model: &str, span: Duration) {
-    histogram!(READ_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
+    histogram!(READ_SECONDS, "model" => label(model)).record(span.as_secs_f64());
 }
 
 /// A batch that went through: the tokens of its sequences, and how long it took.
 pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
     let (rows, tokens, longest) =
         lengths.fold((0, 0, 0), |(rows, tokens, longest), length| (rows + 1, tokens + length, length.max(longest)));
-    histogram!(FORWARD_SECONDS, "model" => model.to_owned()).record(span.as_secs_f64());
-    histogram!(BATCH_TOKENS, "model" => model.to_owned()).record(number(tokens));
-    histogram!(BATCH_ROWS, "model" => model.to_owned()).record(number(rows));
-    histogram!(BATCH_LONGEST, "model" => model.to_owned()).record(number(longest));
-    histogram!(BATCH_PADDING, "model" => model.to_owned()).record(padding(rows, tokens, longest));
-    counter!(TOKENS, "model" => model.to_owned()).increment(tokens as u64);
+    histogram!(FORWARD_SECONDS, "model" => label(model)).record(span.as_secs_f64());
+    histogram!(BATCH_TOKENS, "model" => label(model)).record(number(tokens));
+    histogram!(BATCH_ROWS, "model" => label(model)).record(number(rows));
+    histogram!(BATCH_LONGEST, "model" => label(model)).record(number(longest));
+    histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
+    counter!(TOKENS, "model" => label(model)).increment(tokens as u64);
 }
 
 /// Share of padding among `rows` rows of `longest` tokens that hold `tokens`.
@@ -92,7 +116,7 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
 
 /// A batch that gave nothing: `out_of_memory`, `panic` or `error`.
 pub(super) fn failed(model: &str, kind: &'static str) {
-    counter!(FAILURES, "model" => model.to_owned(), "kind" => kind).increment(1);
+    counter!(FAILURES, "model" => label(model), "kind" => kind).increment(1);
 }
 
 pub(super) fn refused(code: ErrorCode) {
@@ -100,13 +124,13 @@ pub(super) fn refused(code: ErrorCode) {
 }
 
 pub(super) fn loaded(model: &str, done: bool) {
-    counter!(LOADS, "model" => model.to_owned(), "result" => if done { "loaded" } else { "failed" }).increment(1);
+    counter!(LOADS, "model" => label(model), "result" => if done { "loaded" } else { "failed" }).increment(1);
 }
 
 /// What the cache was asked for a request: sequences it knew, sequences that came more than once, and the others.
 pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
     for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
-        counter!(CACHE, "model" => model.to_owned(), "result" => result).increment(count as u64);
+        counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
     }
 }
 
@@ -183,6 +207,20 @@ mod tests {
         assert_eq!(listed.len(), NAMES.len());
         assert_eq!(*names.described.lock().unwrap(), listed);
         assert_eq!(*names.used.lock().unwrap(), listed);
+    }
+
+    #[test]
+    fn names_that_were_never_loaded_share_a_label() {
+        know("known-one");
+        let (known, unknown) = (label("known-one"), label("never-loaded"));
+        assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
+        let labels: BTreeSet<_> = (0..10_000).map(|at| label(&format!("failed-{at}"))).collect();
+        assert_eq!(labels.len(), 1);
+        // Loads that succeed under ever new names end at the bound as well. This fills the labels of the process, which no other
+        // test reads.
+        (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
+        assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
+        assert_eq!(label("loaded-9999"), UNKNOWN);
     }
 
     #[test]

@@ -43,7 +43,9 @@ impl Models {
     /// When there is no thread to be had.
     pub fn start(loader: Arc<dyn Loader>, options: ServingOptions, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         metrics::describe();
-        let ServingOptions { queue_tokens, batch_tokens, batch_rows, readers, cache_bytes, default_model } = options;
+        let ServingOptions { queue_tokens, batch_tokens, batch_rows, readers, cache_bytes, default_model, names } =
+            options;
+        names.iter().for_each(|name| metrics::know(name));
         let batch = Budget { tokens: batch_tokens.max(1), rows: batch_rows.max(1) };
         let queue = Queue::new(queue_tokens, batch, Arc::clone(&clock));
         let device = device::start(Arc::clone(&queue), Arc::clone(&clock))?;

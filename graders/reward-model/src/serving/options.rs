@@ -18,6 +18,8 @@ pub struct ServingOptions {
     pub cache_bytes: u64,
     /// The model that is meant where none is named. Without it that is the only one there is.
     pub default_model: Option<String>,
+    /// Names of the models of the configuration: metrics know them whether they are loaded or not.
+    pub names: Vec<String>,
 }
 
 impl Default for ServingOptions {
@@ -29,6 +31,7 @@ impl Default for ServingOptions {
             readers: available_parallelism().map_or(1, std::num::NonZero::get),
             cache_bytes: 64 << 20,
             default_model: None,
+            names: Vec::new(),
         }
     }
 }

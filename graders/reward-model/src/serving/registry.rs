@@ -10,6 +10,9 @@ use super::slot::Slot;
 /// Longest name.
 const NAME_BYTES: usize = 64;
 
+/// Most models: requests make names, and each stays until it is taken away.
+const MOST_MODELS: usize = 256;
+
 /// The slots of all names.
 #[derive(Default)]
 pub(super) struct Registry {
@@ -78,6 +81,11 @@ impl Registry {
             return Ok(slot);
         }
         let mut slots = self.slots_mut();
+        if slots.len() >= MOST_MODELS && !slots.contains_key(name) {
+            return Err(ModelError::NotLoadable(format!(
+                "there are {MOST_MODELS} models already; take one away first"
+            )));
+        }
         let slot = slots.entry(name.to_owned()).or_insert_with(|| Slot::new(name));
         // Before anybody can see a new slot, so that it is never seen without a model and without one to come.
         slot.begin();

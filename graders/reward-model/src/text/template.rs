@@ -3,14 +3,13 @@
 //! A template is handed no clock: where `transformers` offers `strftime_now`, nothing is defined here, so a template that asks for
 //! it with `is defined` takes the date it keeps for that case, and one that does not ask is refused. Scores depend on no day.
 
+use assay_jinja::Program;
 use minijinja::value::{Kwargs, ValueKind, from_args};
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
-use minijinja_contrib::pycompat;
 
 use super::json;
 
-/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds time, not the size of what a
-/// template builds: templates are trusted as the weights beside them are.
+/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds time; [`assay_jinja`] bounds memory.
 const FUEL: u64 = 20_000_000;
 
 /// The name of the only template of an environment, as errors show it.
@@ -20,6 +19,7 @@ const NAME: &str = "template";
 #[derive(Debug)]
 pub(super) struct Template {
     environment: Box<Environment<'static>>,
+    program: Program,
 }
 
 /// What a name that is not there means.
@@ -52,9 +52,10 @@ impl Template {
             Missing::Empty => UndefinedBehavior::Lenient,
             Missing::Error => UndefinedBehavior::SemiStrict,
         });
+        assay_jinja::bound(&mut environment);
         environment.set_unknown_method_callback(method);
-        environment.add_filter("tojson", json::tojson);
-        environment.add_filter("trim", trim);
+        assay_jinja::add_filter(&mut environment, "tojson", json::tojson);
+        assay_jinja::add_filter(&mut environment, "trim", trim);
         // Python iterates over texts and takes them and mappings for sequences.
         environment.add_test("iterable", |value: &Value| value.as_str().is_some() || value.try_iter().is_ok());
         environment.add_test("sequence", |value: &Value| {
@@ -63,10 +64,9 @@ impl Template {
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
-        environment
-            .add_template_owned(NAME, without_generation_tags(&source.replace("\r\n", "\n").replace('\r', "\n")))
-            .map_err(|error| error.to_string())?;
-        Ok(Self { environment: Box::new(environment) })
+        let source = without_generation_tags(&source.replace("\r\n", "\n").replace('\r', "\n"));
+        let program = Program::compile(&environment, NAME, &source).map_err(|error| error.to_string())?;
+        Ok(Self { environment: Box::new(environment), program })
     }
 
     /// Renders it over `context`.
@@ -74,8 +74,8 @@ impl Template {
     /// # Errors
     /// What the template raised or could not do.
     pub(super) fn render(&self, context: &Value) -> Result<String, String> {
-        let template = self.environment.get_template(NAME).map_err(|error| error.to_string())?;
-        template.render(context).map_err(|error| match error.kind() {
+        let rendered = self.program.render(&self.environment, context.clone(), None);
+        rendered.map(|(text, _)| text).map_err(|error| match error.kind() {
             ErrorKind::OutOfFuel => "the template does not come to an end".to_owned(),
             ErrorKind::UnknownFunction if error.to_string().contains(CLOCK) => format!(
                 "the template asks for today's date with `{CLOCK}`, and a score must not depend on the day; declare a `template` \
@@ -130,7 +130,7 @@ fn method(state: &mut State, value: &Value, name: &str, arguments: &[Value]) -> 
             options.assert_all_used()?;
             Ok(lines(text, keep).into_iter().map(Value::from).collect())
         }
-        _ => pycompat::unknown_method_callback(state, value, name, arguments),
+        _ => assay_jinja::method(state, value, name, arguments),
     }
 }
 
@@ -234,6 +234,17 @@ mod tests {
     fn a_template_that_does_not_end_is_stopped() {
         let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{{ one }}{% endfor %}{% endfor %}";
         assert_eq!(render(nested).unwrap_err(), "the template does not come to an end");
+    }
+
+    #[test]
+    fn a_template_that_makes_too_much_is_stopped() {
+        for attack in [
+            "{% set ns = namespace(a='xx') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
+            "{% for i in range(60) %}{% set x %}{{ one * 90000000 }}{% endset %}{{ x }}{% endfor %}",
+            "{{ ([one] * 90000000) | tojson }}",
+        ] {
+            assert!(render(attack).unwrap_err().contains("makes more than 128 MiB"), "{attack}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use assay_core::visible;
 use serde::Serialize;
 
 use crate::Report;
@@ -18,6 +19,5 @@ struct Whole<'r> {
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let whole = Whole { errors: report.of(Severity::Error), warnings: report.of(Severity::Warning), report };
-    serde_json::to_writer_pretty(&mut *out, &whole)?;
-    writeln!(out)
+    writeln!(out, "{}", visible::json(&serde_json::to_string_pretty(&whole)?))
 }

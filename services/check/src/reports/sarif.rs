@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use assay_core::visible;
 use serde_json::{Value, json};
 
 use crate::findings::{ALL, Severity};
@@ -34,8 +35,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "results": results,
         }],
     });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    writeln!(out, "{}", visible::json(&serde_json::to_string_pretty(&document)?))
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -21,6 +21,7 @@ use super::{block_on, configuration};
 use crate::arguments::{ChannelAction, Channels};
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
     // What is graded to calibrate counts for no rate of what is trained on: it is graded here, without a record.
@@ -101,7 +102,7 @@ fn named<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelRe
 }
 
 fn print(body: &impl Serialize) -> anyhow::Result<()> {
-    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(body)?)?;
+    writeln!(terminal::stdout(), "{}", terminal::pretty(body)?)?;
     Ok(())
 }
 
@@ -123,7 +124,7 @@ fn list(body: &ChannelsBody) -> anyhow::Result<()> {
         })
         .collect();
     let head = ["CHANNEL", "ITEMS", "CHECKED", "OVERTURNED", "RHO0", "RHO1", "J", "NOTE"];
-    Ok(table::write(&mut std::io::stdout().lock(), head, &rows)?)
+    Ok(table::write(&mut terminal::stdout(), head, &rows)?)
 }
 
 fn rate(rate: Option<&RateBody>) -> String {
@@ -180,7 +181,7 @@ fn show(report: &ChannelReport) -> anyhow::Result<()> {
     lines.push(("same answer again", format!("{} times, {} flips{share}", persistence.repeats, persistence.flips)));
     lines.push(("corrected", report.uncorrected.clone().unwrap_or_else(|| "where it helps".to_owned())));
     let rows: Vec<_> = lines.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
-    Ok(table::write(&mut std::io::stdout().lock(), ["", ""], &rows)?)
+    Ok(table::write(&mut terminal::stdout(), ["", ""], &rows)?)
 }
 
 fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
@@ -200,7 +201,7 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
     ];
     let name = |report: &ChannelReport| format!("{}@{}", report.channel, report.version);
     let (one, other) = (name(one), name(other));
-    Ok(table::write(&mut std::io::stdout().lock(), ["", &one, &other, "DIFFERENCE", ""], &rows)?)
+    Ok(table::write(&mut terminal::stdout(), ["", &one, &other, "DIFFERENCE", ""], &rows)?)
 }
 
 async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
@@ -232,8 +233,8 @@ async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> a
     };
     if body.weight.is_none() {
         let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
-        // The reply says it too, with a weight of null.
-        let _ = writeln!(std::io::stderr(), "{note}");
+        // The reply says the same with a weight of null, so a closed stderr loses nothing.
+        let _ = writeln!(terminal::stderr(), "{note}");
     }
     print(&body)
 }

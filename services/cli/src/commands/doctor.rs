@@ -15,6 +15,7 @@ use super::{block_on, configuration};
 use crate::arguments::Output;
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 /// Gradings of a grader's example behind its timings.
 const REPEATS: usize = 1_000;
@@ -60,9 +61,9 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
     let config = configuration(file, Vec::new())?;
     let report = block_on(examine(config))?;
     let healthy = report.graders.iter().all(|test| test.healthy) && report.set_aside == 0;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if output.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{}", terminal::pretty(&report)?)?;
     } else {
         writeln!(out, "assay {}", report.version)?;
         writeln!(out, "cores {}, worker threads {}", report.cores, report.workers)?;

@@ -12,6 +12,7 @@ use super::configuration;
 use crate::arguments::Output;
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
@@ -20,9 +21,9 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
     let models = assay_node::models::open(&config.reward_models, &clock)?;
     let graders = assay_node::graders::graders(&sandboxes, Arc::new(models));
     let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if output.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&GradersBody { graders: bodies.collect() })?)?;
+        writeln!(out, "{}", terminal::pretty(&GradersBody { graders: bodies.collect() })?)?;
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = bodies

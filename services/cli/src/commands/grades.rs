@@ -10,6 +10,7 @@ use super::record::{Rows, open};
 use crate::arguments::Grades;
 use crate::exit::Ended;
 use crate::table::{self, cell};
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Ended> {
     let grades = block_on(async {
@@ -18,10 +19,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
         source.close().await;
         grades
     })?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if arguments.output.json {
         for grade in &grades {
-            writeln!(out, "{}", serde_json::to_string(grade)?)?;
+            writeln!(out, "{}", terminal::json(grade)?)?;
         }
         return Ok(Ended::Done);
     }

@@ -10,6 +10,7 @@ use super::configuration;
 use crate::arguments::Images;
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
@@ -17,13 +18,13 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended>
         sandboxes::build_image(&config.cells, language, interpreter)?;
     }
     let installed = sandboxes::images(&config.cells);
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if images.output.json {
         let list: Vec<_> = installed
             .iter()
             .map(|image| json!({"language": image.language, "version": image.version, "hash": image.hash}))
             .collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&json!({"images": list}))?)?;
+        writeln!(out, "{}", terminal::pretty(&json!({"images": list}))?)?;
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = installed.into_iter().map(|image| [image.language, image.version, image.hash]).collect();

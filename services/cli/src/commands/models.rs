@@ -13,6 +13,7 @@ use super::{block_on, configuration};
 use crate::arguments::{ModelAction, Models};
 use crate::exit::Ended;
 use crate::table::{self, cell};
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
     let Models { action, server, output } = arguments;
@@ -22,9 +23,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
         ModelAction::List => {
             let client = client(file, server)?;
             let known = block_on(async { Ok(client.reward_models().await?) })?;
-            let mut out = std::io::stdout().lock();
+            let mut out = terminal::stdout();
             if output.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&known)?)?;
+                writeln!(out, "{}", terminal::pretty(&known)?)?;
                 return Ok(Ended::Done);
             }
             let rows: Vec<_> = known.reward_models.iter().map(row).collect();
@@ -38,9 +39,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
             let client = client(file, server)?;
             let request = LoadRequest { source, options: None };
             let model = block_on(async { Ok(client.load_model(&name, &request).await?) })?;
-            let mut out = std::io::stdout().lock();
+            let mut out = terminal::stdout();
             if output.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&model)?)?;
+                writeln!(out, "{}", terminal::pretty(&model)?)?;
             } else {
                 writeln!(out, "{} is ready: version {} of {}", model.name, model.version, model.source)?;
             }
@@ -48,9 +49,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
         ModelAction::Unload { name } => {
             let client = client(file, server)?;
             let gone = block_on(async { Ok(client.unload_model(&name).await?) })?;
-            let mut out = std::io::stdout().lock();
+            let mut out = terminal::stdout();
             if output.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&gone)?)?;
+                writeln!(out, "{}", terminal::pretty(&gone)?)?;
             } else {
                 writeln!(out, "{} is gone", gone.unloaded)?;
             }

@@ -15,13 +15,14 @@ use super::{block_on, configuration};
 use crate::arguments::Policies;
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<Ended> {
     let json = arguments.output.json;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if arguments.functions {
         if json {
-            writeln!(out, "{}", serde_json::to_string_pretty(FUNCTIONS)?)?;
+            writeln!(out, "{}", terminal::pretty(FUNCTIONS)?)?;
             return Ok(Ended::Done);
         }
         let rows: Vec<_> = FUNCTIONS
@@ -59,7 +60,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
         return explain(&mut out, policy, json);
     }
     if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?;
+        writeln!(out, "{}", terminal::pretty(&body)?)?;
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = body.policies.iter().map(row).collect();
@@ -89,7 +90,7 @@ fn read(path: &Path) -> anyhow::Result<Policy> {
 
 fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Result<Ended> {
     if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(policy)?)?;
+        writeln!(out, "{}", terminal::pretty(policy)?)?;
         return Ok(Ended::Done);
     }
     if policy.explained.is_empty() {

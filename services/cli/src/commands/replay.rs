@@ -18,6 +18,7 @@ use super::record::{Source, open};
 use crate::arguments::Replay;
 use crate::exit::Ended;
 use crate::table::{self, cell};
+use crate::terminal;
 use batches::Replayer;
 use matrix::{Matrices, label};
 
@@ -119,7 +120,7 @@ impl Report {
             return Ok(());
         }
         if self.json {
-            writeln!(std::io::stdout().lock(), "{}", serde_json::to_string(replay)?)?;
+            writeln!(terminal::stdout(), "{}", terminal::json(replay)?)?;
         } else if self.all || self.rows.len() < SHOWN {
             self.rows.push(row(replay));
         } else {
@@ -135,11 +136,11 @@ impl Report {
 
     fn finish(self) -> anyhow::Result<Ended> {
         let ended = if self.matrices.flips() > 0 { Ended::Findings } else { Ended::Done };
-        let mut out = std::io::stdout().lock();
+        let mut out = terminal::stdout();
         if self.json {
             if !self.all {
                 let summary = self.matrices.summary(&self.missing);
-                writeln!(out, "{}", serde_json::to_string(&summary)?)?;
+                writeln!(out, "{}", terminal::json(&summary)?)?;
             }
             return Ok(ended);
         }

@@ -12,6 +12,7 @@ use super::record::{Source, open};
 use crate::arguments::Runs;
 use crate::exit::Ended;
 use crate::table::{self, cell};
+use crate::terminal;
 
 /// Most runs the list shows, as a server has it.
 const MOST: u32 = 1_000;
@@ -26,10 +27,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended
         source.close().await;
         answer
     })?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     match answer {
-        Answer::All(body) if arguments.output.json => writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?,
-        Answer::One(body) if arguments.output.json => writeln!(out, "{}", serde_json::to_string_pretty(&body)?)?,
+        Answer::All(body) if arguments.output.json => writeln!(out, "{}", terminal::pretty(&body)?)?,
+        Answer::One(body) if arguments.output.json => writeln!(out, "{}", terminal::pretty(&body)?)?,
         Answer::All(body) => {
             let rows: Vec<_> = body.runs.iter().map(row).collect();
             table::write(

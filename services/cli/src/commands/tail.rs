@@ -19,6 +19,7 @@ use super::{block_on, configuration, stop_signal};
 use crate::arguments::Tail;
 use crate::exit::Ended;
 use crate::table::shown;
+use crate::terminal;
 
 /// Pause between two looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -101,11 +102,10 @@ impl Seen {
 }
 
 fn write(grades: &[GradeBody], json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     for grade in grades {
         if json {
-            serde_json::to_writer(&mut out, grade)?;
-            writeln!(out)?;
+            writeln!(out, "{}", terminal::json(grade)?)?;
         } else {
             let cells = fields(grade).map(|cell| shown(&cell));
             writeln!(out, "{}", cells.iter().filter(|cell| !cell.is_empty()).cloned().collect::<Vec<_>>().join("  "))?;

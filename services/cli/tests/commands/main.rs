@@ -5,6 +5,7 @@
 
 mod check;
 mod crash;
+mod environment;
 mod files;
 mod fixtures;
 mod logging;
@@ -12,4 +13,5 @@ mod models;
 mod noise;
 mod record;
 mod stopping;
+mod terminal;
 mod typed;

@@ -9,7 +9,7 @@ mod score;
 mod sft;
 mod train;
 
-use std::io::Write as _;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use assay_core::visible::VisibleWriter;
 use assay_node::Config as ServiceConfig;
 use assay_problems::Split;
 use assay_trainer::config::Config;
@@ -38,6 +39,11 @@ pub(crate) enum Ended {
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    if arguments.strict
+        && let Err(error) = known_variables()
+    {
+        return failed(&error);
+    }
     let ended = match arguments.command {
         Command::Init(init) => init::run(&init),
         Command::Sft(sft) => sft::run(&sft),
@@ -52,12 +58,20 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Interrupted) => ExitCode::from(130),
-        Err(error) => {
-            // Without a reader of stderr the exit code says it alone.
-            let _ = writeln!(std::io::stderr(), "assay-trainer: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    // Nobody can be told when standard error is closed; the status says it.
+    let _ = writeln!(VisibleWriter(std::io::stderr()), "assay-trainer: {error:#}");
+    ExitCode::from(2)
+}
+
+/// Refuses variables that name no setting.
+#[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
+fn known_variables() -> anyhow::Result<()> {
+    Ok(ServiceConfig::refuse_unknown(std::env::vars_os())?)
 }
 
 /// The GPU where the binary has one and the machine too, else the CPU.
@@ -134,14 +148,15 @@ async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards,
 #[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
 fn embedded(service: &Service) -> anyhow::Result<ServiceConfig> {
     let database = service.database.clone().unwrap_or_default();
-    Ok(ServiceConfig::load(None, std::env::vars(), vec![("store", "database", database.into())])?)
+    Ok(ServiceConfig::load(None, std::env::vars_os(), vec![("store", "database", database.into())])?)
 }
 
 /// Where warnings go: standard error, beside the progress.
 #[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
 fn logs() -> anyhow::Result<()> {
-    let config = ServiceConfig::load(None, std::env::vars(), Vec::new())?;
-    assay_node::observe::logs(&config.log)?;
+    let loaded = ServiceConfig::read(None, std::env::vars_os(), Vec::new())?;
+    assay_node::observe::logs(&loaded.config.log)?;
+    loaded.warn();
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::super::record::Source;
 use crate::table;
+use crate::terminal;
 
 /// Items graded at once.
 const CHUNK: usize = 256;
@@ -91,8 +92,8 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
     }
     ensure!(!channels.is_empty(), "no line of `{}` got a verdict with a notion of pass", file.display());
     if skipped > 0 {
-        // Without a reader of stderr the rates are still right.
-        let _ = writeln!(std::io::stderr(), "{skipped} items have no verdict with a notion of pass and were left out");
+        // The rates are right without this note, so a closed stderr is no error.
+        let _ = writeln!(terminal::stderr(), "{skipped} items have no verdict with a notion of pass and were left out");
     }
     channels.into_iter().map(|((channel, version), found)| fit(channel, version, &found)).collect()
 }
@@ -213,5 +214,5 @@ fn show(found: &[CalibrationBody]) -> anyhow::Result<()> {
             ]
         })
         .collect();
-    Ok(table::write(&mut std::io::stdout().lock(), ["CHANNEL", "BY", "RIGHT", "WRONG", "RHO0", "RHO1"], &rows)?)
+    Ok(table::write(&mut terminal::stdout(), ["CHANNEL", "BY", "RIGHT", "WRONG", "RHO0", "RHO1"], &rows)?)
 }

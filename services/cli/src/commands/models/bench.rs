@@ -8,6 +8,7 @@ use assay_node::models::{Bench, BenchReport, Subject, bench};
 use crate::arguments::BenchArguments;
 use crate::exit::Ended;
 use crate::table;
+use crate::terminal;
 
 pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ended> {
     let subject = match (&arguments.model, &arguments.shape) {
@@ -24,9 +25,9 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
         dtype: arguments.dtype.clone(),
     };
     let report = bench(&wanted, &arguments.device, arguments.threads)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if json {
-        writeln!(out, "{}", serde_json::to_string(&report)?)?;
+        writeln!(out, "{}", terminal::json(&report)?)?;
         return Ok(Ended::Done);
     }
     let BenchReport { device, threads, dtype, body_parameters, load_seconds, rows } = report;

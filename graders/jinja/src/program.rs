@@ -1,0 +1,218 @@
+//! Responsible for the instructions of a template: compiled, rewritten so that whatever they make is charged, and run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use minijinja::machinery::{
+    Instruction, Instructions, Token, eval, get_compiled_template, make_string_output, tokenize,
+};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value};
+
+use crate::budget;
+use crate::filters::{BEFORE_IN, BEFORE_SET, BEFORE_TIMES, CONCAT, MADE};
+
+/// Bytes that a constant expression may make: the compiler computes it.
+const MOST_CONSTANT: usize = 1 << 20;
+
+/// No place in the engine's table of filters that were looked up.
+const UNKEPT: u8 = !0;
+
+/// A compiled template that runs in bounded memory.
+pub struct Program {
+    instructions: Instructions<'static>,
+    blocks: BTreeMap<&'static str, Instructions<'static>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program").finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Compiles a template. `name` is shown in errors.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn compile(environment: &Environment<'static>, name: &str, source: &str) -> Result<Self, Error> {
+        check_constants(environment, source)?;
+        let template = environment.template_from_named_str(name, source)?;
+        let compiled = get_compiled_template(&template);
+        let name = interned(name);
+        let blocks =
+            compiled.blocks.iter().map(|(block, instructions)| (interned(block), rewritten(name, instructions)));
+        Ok(Self { instructions: rewritten(name, &compiled.instructions), blocks: blocks.collect() })
+    }
+
+    /// Renders it over `root`, and returns what `name` is at its end as well.
+    ///
+    /// # Errors
+    /// What the template raised or could not do, or that it makes more than it may.
+    pub fn render(
+        &self,
+        environment: &Environment<'static>,
+        root: Value,
+        name: Option<&str>,
+    ) -> Result<(String, Option<Value>), Error> {
+        budget::begin();
+        let mut text = String::new();
+        let mut out = make_string_output(&mut text);
+        let (_, state) = eval(environment, &self.instructions, root, &self.blocks, &mut out, AutoEscape::None)?;
+        let value = name.and_then(|name| state.lookup(name));
+        if let Some(value) = &value {
+            budget::size(value)?;
+        }
+        drop(out);
+        Ok((text, value))
+    }
+}
+
+/// Refuses multiplied constants: the compiler computes them, and its only bound is 100 MB for each.
+fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
+    let (mut factor, mut length, mut multiplies) = (1_usize, 0_usize, false);
+    for token in tokenize(source, false, environment.syntax().clone()) {
+        // The compiler says what is wrong with a token.
+        let Ok((token, _)) = token else { break };
+        match token {
+            Token::VariableStart | Token::BlockStart => (factor, length, multiplies) = (1, 0, false),
+            Token::Int(number) => {
+                factor = factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
+            }
+            Token::Int128(_) | Token::Pow => factor = usize::MAX,
+            Token::Str(text) => length += text.len(),
+            Token::String(text) => length += text.len(),
+            Token::BracketOpen | Token::ParenOpen | Token::Comma => length += 1,
+            Token::Mul => multiplies = true,
+            Token::VariableEnd | Token::BlockEnd if multiplies && factor.saturating_mul(length) > MOST_CONSTANT => {
+                let message = "the template multiplies a constant into more than 1 MiB";
+                return Err(Error::new(ErrorKind::InvalidOperation, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A name that lives as long as the process, once: instructions borrow names, and there are as many as templates use.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.into());
+    names.insert(kept);
+    kept
+}
+
+/// The instructions with those that charge among them, and jumps to where their targets are now.
+fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static> {
+    let mut parts = Vec::new();
+    while let Some(instruction) = u32::try_from(parts.len()).ok().and_then(|at| old.get(at)) {
+        parts.push(charged(instruction));
+    }
+    // Where each instruction begins, and where the last ends.
+    let mut begins = vec![0];
+    for part in &parts {
+        begins.push(begins.last().copied().unwrap_or(0) + u32::try_from(part.len()).unwrap_or(0));
+    }
+    let moved = |target: u32| begins.get(target as usize).or(begins.last()).copied().unwrap_or(0);
+    let mut new = Instructions::new(name, "");
+    for (at, part) in parts.into_iter().enumerate() {
+        let line = u32::try_from(at).ok().and_then(|at| old.get_line(at)).and_then(|line| u16::try_from(line).ok());
+        for instruction in part {
+            let instruction = match instruction {
+                Instruction::Iterate(target) => Instruction::Iterate(moved(target)),
+                Instruction::Jump(target) => Instruction::Jump(moved(target)),
+                Instruction::JumpIfFalse(target) => Instruction::JumpIfFalse(moved(target)),
+                Instruction::JumpIfFalseOrPop(target) => Instruction::JumpIfFalseOrPop(moved(target)),
+                Instruction::JumpIfTrueOrPop(target) => Instruction::JumpIfTrueOrPop(moved(target)),
+                Instruction::BuildMacro(name, target, flags) => Instruction::BuildMacro(name, moved(target), flags),
+                other => other,
+            };
+            match line {
+                Some(line) => new.add_with_line(instruction, line),
+                None => new.add(instruction),
+            };
+        }
+    }
+    new
+}
+
+/// An instruction and what is charged before and after it. Targets of jumps are the old ones.
+fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
+    use Instruction as I;
+    let filter = |name, arguments| I::ApplyFilter(name, Some(arguments), UNKEPT);
+    let checked = |name, instruction| vec![filter(name, 2), I::UnpackList(2), instruction];
+    let made = |instruction| vec![instruction, filter(MADE, 1)];
+    let own = match instruction {
+        I::EmitRaw(text) => return vec![I::LoadConst(Value::from_safe_string((*text).to_owned())), I::Emit],
+        I::StringConcat => return vec![filter(CONCAT, 2)],
+        I::Mul => return vec![filter(BEFORE_TIMES, 2), I::UnpackList(2), I::Mul, filter(MADE, 1)],
+        I::In => return checked(BEFORE_IN, I::In),
+        I::CompareAndPreserve(compared) => return checked(BEFORE_IN, I::CompareAndPreserve(*compared)),
+        I::SetAttr(name) => return checked(BEFORE_SET, I::SetAttr(interned(name))),
+        I::Add => return made(I::Add),
+        I::Slice => return made(I::Slice),
+        I::BuildMap(pairs) => return made(I::BuildMap(*pairs)),
+        I::BuildList(values) => return made(I::BuildList(*values)),
+        I::BuildTuple(values) => return made(I::BuildTuple(*values)),
+        I::BuildMacro(name, target, flags) => return made(I::BuildMacro(interned(name), *target, *flags)),
+        I::StoreLocal(name) => I::StoreLocal(interned(name)),
+        I::Lookup(name) => I::Lookup(interned(name)),
+        I::GetAttr(name) => I::GetAttr(interned(name)),
+        I::ApplyFilter(name, arguments, kept) => I::ApplyFilter(interned(name), *arguments, *kept),
+        I::PerformTest(name, arguments, kept) => I::PerformTest(interned(name), *arguments, *kept),
+        I::CallFunction(name, arguments) => I::CallFunction(interned(name), *arguments),
+        I::CallMethod(name, arguments) => I::CallMethod(interned(name), *arguments),
+        I::CallObject(arguments) => I::CallObject(*arguments),
+        I::CallBlock(name) => I::CallBlock(interned(name)),
+        I::Enclose(name) => I::Enclose(interned(name)),
+        I::LoadConst(value) => I::LoadConst(value.clone()),
+        I::BuildKwargs(pairs) => I::BuildKwargs(*pairs),
+        I::MergeKwargs(count) => I::MergeKwargs(*count),
+        I::UnpackList(count) => I::UnpackList(*count),
+        I::UnpackLists(count) => I::UnpackLists(*count),
+        I::PushLoop(flags) => I::PushLoop(*flags),
+        I::Iterate(target) => I::Iterate(*target),
+        I::Jump(target) => I::Jump(*target),
+        I::JumpIfFalse(target) => I::JumpIfFalse(*target),
+        I::JumpIfFalseOrPop(target) => I::JumpIfFalseOrPop(*target),
+        I::JumpIfTrueOrPop(target) => I::JumpIfTrueOrPop(*target),
+        I::BeginCapture(mode) => I::BeginCapture(*mode),
+        I::Include(ignore_missing) => I::Include(*ignore_missing),
+        I::GetItem => I::GetItem,
+        I::Sub => I::Sub,
+        I::Div => I::Div,
+        I::IntDiv => I::IntDiv,
+        I::Rem => I::Rem,
+        I::Pow => I::Pow,
+        I::Neg => I::Neg,
+        I::Eq => I::Eq,
+        I::Ne => I::Ne,
+        I::Gt => I::Gt,
+        I::Gte => I::Gte,
+        I::Lt => I::Lt,
+        I::Lte => I::Lte,
+        I::Not => I::Not,
+        I::Emit => I::Emit,
+        I::PushWith => I::PushWith,
+        I::PushDidNotIterate => I::PushDidNotIterate,
+        I::PopFrame => I::PopFrame,
+        I::PopLoopFrame => I::PopLoopFrame,
+        I::PushAutoEscape => I::PushAutoEscape,
+        I::PopAutoEscape => I::PopAutoEscape,
+        I::EndCapture => I::EndCapture,
+        I::DupTop => I::DupTop,
+        I::DiscardTop => I::DiscardTop,
+        I::FastSuper => I::FastSuper,
+        I::FastRecurse => I::FastRecurse,
+        I::Swap => I::Swap,
+        I::LoadBlocks => I::LoadBlocks,
+        I::ExportLocals => I::ExportLocals,
+        I::Return => I::Return,
+        I::IsUndefined => I::IsUndefined,
+        I::GetClosure => I::GetClosure,
+    };
+    vec![own]
+}

@@ -1,0 +1,26 @@
+//! Responsible for what is written to standard output and standard error: text of others is made safe for a terminal.
+
+use std::io::{StderrLock, StdoutLock};
+
+use assay_core::visible::{self, VisibleWriter};
+use serde::Serialize;
+
+/// Standard output, for text.
+pub(crate) fn stdout() -> VisibleWriter<StdoutLock<'static>> {
+    VisibleWriter(std::io::stdout().lock())
+}
+
+/// Standard error, for text.
+pub(crate) fn stderr() -> VisibleWriter<StderrLock<'static>> {
+    VisibleWriter(std::io::stderr().lock())
+}
+
+/// A value as JSON in one line.
+pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(|json| visible::json(&json))
+}
+
+/// A value as JSON in many lines.
+pub(crate) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(|json| visible::json(&json))
+}

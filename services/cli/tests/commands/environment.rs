@@ -1,0 +1,88 @@
+//! Variables of the environment that are no settings stop no command.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::fixtures::text;
+
+const ITEM: &str = r#"{"completion":"\\boxed{2}","task":{"type":"math","answer":"2"}}"#;
+
+/// A command with these variables set.
+fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER");
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
+    words.iter().map(OsStr::new).collect()
+}
+
+#[test]
+fn variables_of_kubernetes_and_other_bytes_stop_no_command() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), ITEM).unwrap();
+    let bad = OsStr::from_bytes(b"\xff\xfe");
+    let variables = [
+        ("ASSAY_PORT", OsStr::new("tcp://10.0.0.1:80")),
+        ("ASSAY_SERVICE_HOST", OsStr::new("10.0.0.1")),
+        ("ASSAY_PORT_80_TCP_ADDR", OsStr::new("10.0.0.1")),
+        ("SOME_OTHER", bad),
+    ];
+    for arguments in [words(&["grade", "items.jsonl"]), words(&["--strict", "graders"])] {
+        let output = with(folder.path(), &variables, &arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("ASSAY_"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn an_unknown_variable_is_a_warning_and_an_error_under_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [("ASSAY_ENGINE_WORKER", OsStr::new("3"))];
+    let output = with(folder.path(), &variables, &words(&["serve", "--print-config"]));
+    assert!(output.status.success());
+    assert!(text(&output.stdout).starts_with("[server]"), "the warning is no part of the configuration");
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("`ASSAY_ENGINE_WORKER` names no setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
+        "{told}"
+    );
+    for arguments in [words(&["--strict", "serve", "--print-config"]), words(&["graders", "--strict"])] {
+        let output = with(folder.path(), &variables, &arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("the nearest is `ASSAY_ENGINE_WORKERS`"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_setting_that_is_not_utf_8_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [("ASSAY_STORE_DATABASE", OsStr::from_bytes(b"sqlite://\xff"))];
+    let output = with(folder.path(), &variables, &words(&["graders"]));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stderr), "assay: `ASSAY_STORE_DATABASE`: the value is not UTF-8\n");
+}
+
+#[test]
+fn names_of_files_and_arguments_may_be_any_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = OsString::from(OsStr::from_bytes(b"items-\xff\x1b[31m.jsonl"));
+    std::fs::write(folder.path().join(&name), ITEM).unwrap();
+    let output = with(folder.path(), &[], &[OsStr::new("grade"), &name]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let missing = OsStr::from_bytes(b"missing-\xff\x1b[31m.jsonl");
+    let output = with(folder.path(), &[], &[OsStr::new("grade"), missing]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("cannot read `missing-\u{fffd}\\u{1b}[31m.jsonl`"),
+        "{}",
+        text(&output.stderr)
+    );
+    // The first argument is looked at before any other, for the hidden role of cells.
+    let output = with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,56 @@
+//! What others wrote reaches a terminal escaped.
+
+use serde_json::{Value, json};
+
+use crate::fixtures::{assay, refused, serve, text};
+
+/// Characters that control a terminal or turn the direction of writing.
+const UNSAFE: [char; 6] = ['\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200b}'];
+
+/// A text with all of them.
+fn hostile() -> String {
+    UNSAFE.iter().map(|unsafe_one| format!("a{unsafe_one}b")).collect()
+}
+
+#[test]
+fn texts_of_others_are_escaped_in_tables_json_and_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, url) = serve(folder.path());
+    let item = json!({
+        "id": hostile(), "channel": "hostile", "completion": format!("\\boxed{{1}} {}", hostile()),
+        "task": { "type": "math", "answer": "1" },
+    });
+    std::fs::write(folder.path().join("items.jsonl"), item.to_string()).unwrap();
+    let graded = assay(folder.path(), &["grade", "items.jsonl", "--server", &url, "--run", &hostile()]);
+    assert!(graded.status.success(), "{}", text(&graded.stderr));
+    let mut printed = 0;
+    for arguments in [
+        vec!["grades", "--server", &url],
+        vec!["grades", "--server", &url, "--json"],
+        vec!["runs", "--server", &url],
+        vec!["runs", "--server", &url, "--json"],
+        vec!["channels", "draw", "--channel", "math/hostile", "--server", &url],
+    ] {
+        // What is drawn comes out of the database, which follows the reply.
+        let tried = (0..500).map(|_| assay(folder.path(), &arguments));
+        let output = tried.into_iter().find(|output| output.status.success()).expect("the command succeeds");
+        let stdout = text(&output.stdout);
+        assert!(!stdout.contains(UNSAFE), "{arguments:?}: {stdout:?}");
+        printed += usize::from(stdout.contains("202e"));
+        if arguments.contains(&"--json") && arguments[0] == "runs" {
+            let value: Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!(value["runs"][0]["run"], hostile(), "JSON keeps its value");
+        }
+    }
+    assert_eq!(printed, 5, "each shows the text");
+    let output = assay(folder.path(), &["runs", &hostile().replace('b', "c"), "--server", &url]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!text(&output.stderr).contains(UNSAFE), "{:?}", text(&output.stderr));
+}
+
+#[test]
+fn contents_of_files_are_escaped_in_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("assay.toml"), format!("[engine]\n\"{}\" = 1\n", "a\u{9b}b\u{202e}")).unwrap();
+    refused(folder.path(), &["graders"], "a\\u{9b}b\\u{202e}");
+}

@@ -1,0 +1,115 @@
+//! Caches hold no more than they are allowed, measured at the allocator.
+
+#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use assay_core::{Component, Evidence, Grade, Measure, Score, Step, Verdict};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Counts the bytes that this thread holds, as `heap::allocation` reckons them.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: usize, sign: isize) {
+    // A thread that ends frees after its counter is gone.
+    let _ = HELD.try_with(|held| held.set(held.get() + sign * heap::allocation(bytes).cast_signed()));
+}
+
+// SAFETY: every call is handed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 1);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(layout.size(), -1);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn held() -> usize {
+    HELD.get().try_into().unwrap_or(0)
+}
+
+fn with_evidence(evidence: Evidence) -> Outcome {
+    Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO).with_evidence(evidence))
+}
+
+/// Outcomes of one shape, told apart by a number.
+type Shape = fn(usize) -> Outcome;
+
+/// Outcomes as graders make them, and worse ones.
+fn shapes() -> Vec<(&'static str, Shape)> {
+    vec![
+        ("no evidence", |_| with_evidence(Evidence::new())),
+        ("short texts", |at| with_evidence(Evidence::new().text("extracted", &at.to_string()).text("gold", "2"))),
+        ("long texts", |at| with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))),
+        ("calls", |at| {
+            let call = |j: usize| json!({ "name": "f", "arguments": { "a": at * 1_000 + j, "b": j.to_string() } });
+            with_evidence(Evidence::new().value("calls", (0..40).map(call).collect::<Vec<Value>>()))
+        }),
+        ("numbers", |at| {
+            with_evidence(Evidence::new().value("rows", (0..500).map(|j| json!(at + j)).collect::<Vec<_>>()))
+        }),
+        ("deep", |at| {
+            let deep = (0..60).fold(json!(at), |inner, _| json!({ "inside": [inner] }));
+            with_evidence(Evidence::new().value("document", deep))
+        }),
+        ("wide objects", |at| {
+            let fields = (0..200).map(|j| (format!("field {j} of {at}"), json!(j)));
+            with_evidence(Evidence::new().value("object", Value::Object(fields.collect())))
+        }),
+        ("components, measures and steps", |at| {
+            let inner = with_evidence(Evidence::new().text("got", &at.to_string()));
+            let component =
+                |j: usize| Component { name: format!("c{j}"), grader: "text@1".to_owned(), outcome: inner.clone() };
+            let mut grade = Grade::new(Verdict::PARTIAL, Score::ZERO);
+            grade.components = (0..8).map(component).collect();
+            grade.steps = vec![Step { score: Score::ONE, masked: false }; 64];
+            grade.measures.extend(["a", "b", "c"].map(|name| (name, Measure::new(1.0).unwrap())));
+            Outcome::Graded(grade)
+        }),
+    ]
+}
+
+#[test]
+fn outcomes_take_no_more_memory_than_allowed() {
+    const BOUND: usize = 2 << 20;
+    for (name, shape) in shapes() {
+        let before = held();
+        let caches = Caches::new(0, BOUND as u64);
+        // Several times what fits.
+        let count = 6 * BOUND / (heap::outcome(&shape(1)) + 300);
+        let mut most = 0;
+        for at in 0..count {
+            caches.keep_outcome(Hash::of(&at.to_le_bytes()), &shape(at));
+            most = most.max(held().saturating_sub(before));
+        }
+        let share = most as f64 / BOUND as f64;
+        assert!((0.4..=1.5).contains(&share), "{name}: {share:.2} of the bound");
+        let kept = (0..count).filter(|at| caches.outcome(&Hash::of(&at.to_le_bytes())).is_some()).count();
+        assert!(kept > 0, "{name}: nothing is kept");
+    }
+}
+
+#[test]
+fn the_heap_of_an_outcome_is_known() {
+    for (name, shape) in shapes() {
+        let made = shape(7);
+        let before = held();
+        let kept = made.clone();
+        let (real, told) = (held() - before, heap::outcome(&kept));
+        assert!(real <= told + told / 4 && told <= real * 3 / 2 + 64, "{name}: {told} bytes for {real}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Responsible for settings in the environment: which variables name settings, and what is said of those that name none.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::{Config, ConfigError};
+
+/// Prefix of variables.
+const PREFIX: &str = "ASSAY_";
+
+/// Protocols that Kubernetes names in variables.
+const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
+
+/// A variable with the prefix that names no setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownVariable {
+    /// The variable.
+    pub name: String,
+    /// The variable of the setting whose name is nearest.
+    pub nearest: String,
+}
+
+impl fmt::Display for UnknownVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, nearest } = self;
+        write!(f, "the variable `{name}` names no setting and is ignored; the nearest is `{nearest}`")
+    }
+}
+
+/// What the environment says.
+#[derive(Debug, Default)]
+pub(super) struct Environment {
+    /// Settings by variable: table, key and value, in the order of the variables' names.
+    pub(super) settings: Vec<Setting>,
+    pub(super) unknown: Vec<UnknownVariable>,
+    /// Where the user's programs keep what can be made again.
+    pub(super) cache: PathBuf,
+}
+
+/// A setting in the environment.
+#[derive(Debug, PartialEq)]
+pub(super) struct Setting {
+    pub(super) variable: String,
+    pub(super) section: String,
+    pub(super) key: String,
+    pub(super) value: Value,
+}
+
+impl Environment {
+    /// Reads variables. Those of others are left alone, whatever bytes they hold.
+    ///
+    /// # Errors
+    /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.
+    pub(super) fn read<N: Into<OsString>, V: Into<OsString>>(
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Self, ConfigError> {
+        let mut variables: Vec<(OsString, OsString)> =
+            variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        variables.sort();
+        let known = known_settings();
+        let mut read = Self { cache: cache_folder(&variables), ..Self::default() };
+        for (name, value) in variables {
+            let name = name.to_string_lossy().into_owned();
+            if !name.starts_with(PREFIX) {
+                continue;
+            }
+            let Some((section, key)) = known.iter().find(|(section, key)| variable_of(section, key) == name) else {
+                if !is_of_kubernetes(&name, &value) {
+                    let nearest = nearest(&name, &known);
+                    read.unknown.push(UnknownVariable { name, nearest });
+                }
+                continue;
+            };
+            let Some(text) = value.to_str() else {
+                let message = "the value is not UTF-8".to_owned();
+                return Err(ConfigError::Invalid { origin: format!("`{name}`"), message });
+            };
+            let (section, key) = (section.clone(), key.clone());
+            read.settings.push(Setting { variable: name, section, key, value: value_of(text) });
+        }
+        Ok(read)
+    }
+}
+
+/// Table and key of every setting that a variable can set.
+fn known_settings() -> Vec<(String, String)> {
+    // The default configuration always serialises.
+    let tables = Table::try_from(Config::default()).unwrap_or_default();
+    let keys = tables.into_iter().filter_map(|(section, table)| match table {
+        Value::Table(table) => Some(table.into_iter().map(move |(key, _)| (section.clone(), key))),
+        _ => None,
+    });
+    keys.flatten().collect()
+}
+
+/// `workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`.
+fn variable_of(section: &str, key: &str) -> String {
+    format!("{PREFIX}{section}_{key}").to_uppercase()
+}
+
+/// The variable of a setting whose name is nearest.
+fn nearest(name: &str, known: &[(String, String)]) -> String {
+    let variables = known.iter().map(|(section, key)| variable_of(section, key));
+    // Names of tables: there are always some.
+    variables.min_by_key(|variable| distance(name, variable)).unwrap_or_default()
+}
+
+/// Fewest characters to insert, remove or replace to make one name of another (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    // Names in an environment may be of any length; the names of settings are short.
+    for (at, mine) in one.chars().take(256).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (place, its) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(mine != *its);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(row[place] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`: nobody meant a setting by it.
+fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+        return true;
+    }
+    let is_address = value.to_str().is_some_and(|value| {
+        PROTOCOLS.iter().any(|protocol| value.starts_with(&format!("{}://", protocol.to_lowercase())))
+    });
+    if name.ends_with("_PORT") && is_address {
+        return true;
+    }
+    // `ASSAY_PORT_80_TCP` and, after it, `_PROTO`, `_PORT` and `_ADDR`.
+    let base = ["_PROTO", "_PORT", "_ADDR"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let without_protocol = PROTOCOLS.iter().find_map(|protocol| base.strip_suffix(protocol)?.strip_suffix('_'));
+    without_protocol.and_then(|base| base.rsplit_once("_PORT_")).is_some_and(|(_, port)| is_port(port))
+}
+
+/// A variable's text as the TOML value it looks like.
+fn value_of(text: &str) -> Value {
+    text.parse::<i64>()
+        .map(Value::Integer)
+        .or_else(|_| text.parse().map(Value::Float))
+        .or_else(|_| text.parse().map(Value::Boolean))
+        .unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
+    let named = |wanted: &str| variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
+    let cache = named("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
+    let home = || named("HOME").map(|(_, path)| Path::new(path).join(".cache"));
+    cache.or_else(home).unwrap_or_else(std::env::temp_dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Environment {
+        Environment::read(variables.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn variables_name_settings_by_table_and_key() {
+        let read =
+            read(&[("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"), ("ASSAY_ENGINE_WORKERS", "2"), ("HOME", "/home/me")]);
+        let set: Vec<_> =
+            read.settings.iter().map(|set| (set.section.as_str(), set.key.as_str(), &set.value)).collect();
+        assert_eq!(
+            set,
+            [("engine", "workers", &Value::Integer(2)), ("reward_models", "queue_tokens", &Value::Integer(7))]
+        );
+        assert_eq!(read.cache, Path::new("/home/me/.cache"));
+        assert!(read.unknown.is_empty());
+    }
+
+    #[test]
+    fn names_the_nearest_setting_of_an_unknown_variable() {
+        for (wrong, nearest) in [
+            ("ASSAY_ENGINE_WORKER", "ASSAY_ENGINE_WORKERS"),
+            ("ASSAY_LOG_FORMATS", "ASSAY_LOG_FORMAT"),
+            ("ASSAY_STORE_DATABASE_URL", "ASSAY_STORE_DATABASE"),
+        ] {
+            let read = read(&[(wrong, "1")]);
+            assert_eq!(read.unknown[0].nearest, nearest);
+            assert!(read.unknown[0].to_string().contains(&format!("`{wrong}` names no setting")));
+        }
+    }
+
+    #[test]
+    fn ignores_variables_that_kubernetes_sets() {
+        let of_kubernetes = [
+            ("ASSAY_PORT", "tcp://10.0.0.1:80"),
+            ("ASSAY_SERVICE_HOST", "10.0.0.1"),
+            ("ASSAY_SERVICE_PORT", "80"),
+            ("ASSAY_SERVICE_PORT_HTTP", "80"),
+            ("ASSAY_PORT_80_TCP", "tcp://10.0.0.1:80"),
+            ("ASSAY_PORT_80_TCP_PROTO", "tcp"),
+            ("ASSAY_PORT_80_TCP_PORT", "80"),
+            ("ASSAY_PORT_80_TCP_ADDR", "10.0.0.1"),
+            ("ASSAY_SERVER_PORT_443_TCP_ADDR", "10.0.0.1"),
+        ];
+        assert!(read(&of_kubernetes).unknown.is_empty());
+        assert_eq!(read(&[("ASSAY_PORT", "8080")]).unknown.len(), 1, "somebody meant a setting");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_matter_only_in_settings() {
+        let bad = OsStr::from_bytes(b"\xff\xfe");
+        let others = [(OsStr::new("OTHER"), bad), (bad, OsStr::new("1")), (OsStr::from_bytes(b"ASSAY_\xff"), bad)];
+        assert_eq!(Environment::read(others).unwrap().unknown.len(), 1);
+        let error = Environment::read([(OsStr::new("ASSAY_LOG_FILTER"), bad)]).unwrap_err().to_string();
+        assert_eq!(error, "`ASSAY_LOG_FILTER`: the value is not UTF-8");
+    }
+
+    #[test]
+    fn distances_count_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! Responsible for which models requests may have fetched from a hub. A model brings a template that the service runs.
+
+use assay_reward_model::is_hub_name;
+use serde::{Deserialize, Serialize};
+
+/// What may be fetched because a request names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected `false`, `true` or a list of names as `org/name` and `org/*`")]
+pub enum Fetching {
+    /// Everything, or nothing.
+    Any(bool),
+    /// These: `org/name`, or `org/*` for all of an organisation.
+    Listed(Vec<String>),
+}
+
+impl Default for Fetching {
+    fn default() -> Self {
+        Self::Any(false)
+    }
+}
+
+impl Fetching {
+    /// Whether a request may have `org/name` fetched.
+    #[must_use]
+    pub fn allows(&self, name: &str) -> bool {
+        match self {
+            Self::Any(any) => *any,
+            Self::Listed(listed) => listed.iter().any(|listed| match listed.strip_suffix("/*") {
+                Some(organisation) => name.split_once('/').is_some_and(|(of, _)| of == organisation),
+                None => listed == name,
+            }),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self::Listed(listed) = self else { return Ok(()) };
+        let wrong = listed.iter().find(|listed| {
+            let name = listed.strip_suffix("/*").map_or_else(|| (*listed).clone(), |of| format!("{of}/any"));
+            !is_hub_name(&name)
+        });
+        wrong.map_or(Ok(()), |wrong| {
+            Err(format!("`reward_models.fetch` lists names as `org/name` and `org/*`: `{}`", wrong.escape_debug()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_name_models_and_organisations() {
+        let listed = Fetching::Listed(vec!["org/one".to_owned(), "open/*".to_owned()]);
+        listed.check().unwrap();
+        for (name, allowed) in [("org/one", true), ("org/other", false), ("open/any", true), ("opener/any", false)] {
+            assert_eq!(listed.allows(name), allowed, "{name}");
+            assert!(Fetching::Any(true).allows(name) && !Fetching::default().allows(name));
+        }
+        for wrong in ["*", "*/*", "org", "org/na*", "../*", ""] {
+            assert!(Fetching::Listed(vec![wrong.to_owned()]).check().is_err(), "{wrong}");
+        }
+    }
+}
