@@ -24,7 +24,7 @@ fn ask(address: &str, request: &str) -> String {
 #[test]
 fn raises_the_soft_limit() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, _) = listening(folder.path(), limited("ulimit -Hn 700 && ulimit -Sn 150"));
+    let (server, _) = listening(folder.path(), limited("ulimit -Sn 150 && ulimit -Hn 700"));
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.0.id())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
