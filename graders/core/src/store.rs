@@ -54,6 +54,9 @@ pub struct SetAside {
     pub time_us: i64,
 }
 
+/// An entry that was tried again, and why it was refused once more; `None` where it was applied.
+pub type Retried = (SetAside, Option<String>);
+
 /// The durable side.
 pub trait Recorder: Send + Sync {
     /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and every read sees it.
@@ -71,7 +74,7 @@ pub trait Recorder: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if they cannot be listed.
-    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<(SetAside, Option<String>)>, StoreError>> {
+    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<Retried>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }

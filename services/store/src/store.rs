@@ -15,7 +15,9 @@ use assay_core::check::DatasetCheck;
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
-use assay_core::store::{GradeFilter, GradePage, Reader, RecordState, Recorder, RunSummary, SetAside, StoreError};
+use assay_core::store::{
+    GradeFilter, GradePage, Reader, RecordState, Recorder, Retried, RunSummary, SetAside, StoreError,
+};
 use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task;
@@ -255,7 +257,7 @@ impl DurableStore {
         Ok(files.iter().map(set_aside).collect())
     }
 
-    async fn try_set_aside(&self) -> Result<Vec<(SetAside, Option<String>)>, StoreError> {
+    async fn try_set_aside(&self) -> Result<Vec<Retried>, StoreError> {
         let (Some(aside), Some(folder)) = (self.aside(), self.folder.clone()) else { return Ok(Vec::new()) };
         let files = blocking(move || aside.list()).await.map_err(unreadable)?;
         let mut tried = Vec::with_capacity(files.len());
@@ -453,7 +455,7 @@ impl Recorder for DurableStore {
         Box::pin(self.shut())
     }
 
-    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<(SetAside, Option<String>)>, StoreError>> {
+    fn apply_set_aside(&self) -> BoxFuture<'_, Result<Vec<Retried>, StoreError>> {
         Box::pin(self.try_set_aside())
     }
 }
