@@ -80,6 +80,18 @@ fn a_refusal_says_what_is_too_much() {
 }
 
 #[test]
+fn numbers_may_be_multiplied_by_constants() {
+    for source in [
+        "{{ (n * 10000000) }}",
+        "{{ [n][0] * 10000000 }}",
+        "{{ dict(a=n * 10000000, b=1).a }}",
+        "{{ '%d' | format(n * 50) }}",
+    ] {
+        assert!(render(source).is_ok(), "{source}: {:?}", render(source));
+    }
+}
+
+#[test]
 fn ordinary_templates_render_as_without_bounds() {
     let sources = [
         "{% for x in list %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% else %}none{% endfor %}",
