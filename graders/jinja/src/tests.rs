@@ -56,6 +56,7 @@ fn templates_that_multiply_are_stopped() {
         "{{ '%10000000000d' | format(1) }}".to_owned(),
         "{{ '{:>10000000000}'.format(1) }}".to_owned(),
         "{{ '%.4000000000f' | format(1.5) }}".to_owned(),
+        "{{ '%*d' | format(n * 10, 1) }}".to_owned(),
         "{% set s = text * 500000 %}{{ ([s] * 100000) | map('upper') | list | length }}".to_owned(),
         "{% set s = text * 500000 %}{{ s in ([s] * 1000) }}{{ 'x' in [s, s, s] * 100 }}".to_owned(),
         format!("{{% set a %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endset %}}", "x".repeat(10_000)),
