@@ -121,7 +121,9 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
             let Some(form) = text(0) else { return Ok(()) };
             let fields = form.matches(['%', '{']).count().max(1);
             let values = arguments[1..].iter().try_fold(0_usize, |sum, value| Ok::<_, Error>(sum + size(value)?))?;
-            expect(widths(form).saturating_add(largest(arguments)).saturating_add(values.saturating_mul(fields)))
+            // A width may be a value.
+            let given = if form.contains('*') || form.contains(":{") { largest(arguments) } else { 0 };
+            expect(widths(form).saturating_add(given).saturating_add(values.saturating_mul(fields)))
         }
         BEFORE_IN => arguments.iter().try_for_each(|value| size(value).map(drop)),
         // A text is made of what is no text.

@@ -67,30 +67,49 @@ impl Program {
     }
 }
 
-/// Refuses multiplied constants: the compiler computes them, and its only bound is 100 MB for each.
+/// Refuses multiplied texts and tuples that are written in the template: the compiler computes them, and its only bound is 100 MB
+/// for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
-    let (mut factor, mut length, mut multiplies) = (1_usize, 0_usize, false);
+    let (mut factor, mut length, mut multiplies, mut before) = (1_usize, 0_usize, false, Beside::Other);
     for token in tokenize(source, false, environment.syntax().clone()) {
         // The compiler says what is wrong with a token.
         let Ok((token, _)) = token else { break };
+        let mut beside = Beside::Other;
         match token {
             Token::VariableStart | Token::BlockStart => (factor, length, multiplies) = (1, 0, false),
             Token::Int(number) => {
                 factor = factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
             }
             Token::Int128(_) | Token::Pow => factor = usize::MAX,
-            Token::Str(text) => length += text.len(),
-            Token::String(text) => length += text.len(),
-            Token::BracketOpen | Token::ParenOpen | Token::Comma => length += 1,
-            Token::Mul => multiplies = true,
+            Token::Str(text) => (length, beside) = (length + text.len(), Beside::Constant),
+            Token::String(text) => (length, beside) = (length + text.len(), Beside::Constant),
+            Token::Comma => length += budget::VALUE_BYTES,
+            // What is in parentheses may be a text or a tuple.
+            Token::ParenOpen | Token::ParenClose => beside = Beside::Constant,
+            Token::Mul => {
+                multiplies |= before == Beside::Constant;
+                beside = Beside::Times;
+            }
             Token::VariableEnd | Token::BlockEnd if multiplies && factor.saturating_mul(length) > MOST_CONSTANT => {
                 let message = "the template multiplies a constant into more than 1 MiB";
                 return Err(Error::new(ErrorKind::InvalidOperation, message));
             }
             _ => {}
         }
+        multiplies |= before == Beside::Times && beside == Beside::Constant;
+        before = beside;
     }
     Ok(())
+}
+
+/// What stands beside an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// A text, or a parenthesis, in which there may be one.
+    Constant,
+    /// `*`.
+    Times,
+    Other,
 }
 
 /// A name that lives as long as the process, once: instructions borrow names, and there are as many as templates use.

@@ -56,6 +56,7 @@ fn templates_that_multiply_are_stopped() {
         "{{ '%10000000000d' | format(1) }}".to_owned(),
         "{{ '{:>10000000000}'.format(1) }}".to_owned(),
         "{{ '%.4000000000f' | format(1.5) }}".to_owned(),
+        "{{ '%*d' | format(n * 10, 1) }}".to_owned(),
         "{% set s = text * 500000 %}{{ ([s] * 100000) | map('upper') | list | length }}".to_owned(),
         "{% set s = text * 500000 %}{{ s in ([s] * 1000) }}{{ 'x' in [s, s, s] * 100 }}".to_owned(),
         format!("{{% set a %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endset %}}", "x".repeat(10_000)),
@@ -77,6 +78,18 @@ fn templates_that_multiply_are_stopped() {
 fn a_refusal_says_what_is_too_much() {
     assert!(render("{{ text * n }}").unwrap_err().contains("makes more than 128 MiB"));
     assert!(render("a\n{{ text * n }}").unwrap_err().contains("template:2"));
+}
+
+#[test]
+fn numbers_may_be_multiplied_by_constants() {
+    for source in [
+        "{{ (n * 10000000) }}",
+        "{{ [n][0] * 10000000 }}",
+        "{{ dict(a=n * 10000000, b=1).a }}",
+        "{{ '%d' | format(n * 50) }}",
+    ] {
+        assert!(render(source).is_ok(), "{source}: {:?}", render(source));
+    }
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn texts_of_others_are_escaped_in_tables_json_and_errors() {
         vec!["channels", "draw", "--channel", "math/hostile", "--server", &url],
     ] {
         // What is drawn comes out of the database, which follows the reply.
-        let tried = (0..500).map(|_| assay(folder.path(), &arguments));
-        let output = tried.into_iter().find(|output| output.status.success()).expect("the command succeeds");
+        let mut tried = (0..500).map(|_| assay(folder.path(), &arguments));
+        let output = tried.find(|output| output.status.success()).expect("the command succeeds");
         let stdout = text(&output.stdout);
         assert!(!stdout.contains(UNSAFE), "{arguments:?}: {stdout:?}");
         printed += usize::from(stdout.contains("202e"));

@@ -50,8 +50,8 @@ fn with_evidence(evidence: Evidence) -> Outcome {
 type Shape = fn(usize) -> Outcome;
 
 /// Outcomes as graders make them, and worse ones.
-fn shapes() -> Vec<(&'static str, Shape)> {
-    vec![
+fn shapes() -> [(&'static str, Shape); 8] {
+    [
         ("no evidence", |_| with_evidence(Evidence::new())),
         ("short texts", |at| with_evidence(Evidence::new().text("extracted", &at.to_string()).text("gold", "2"))),
         ("long texts", |at| with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))),
