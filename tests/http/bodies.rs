@@ -47,6 +47,15 @@ async fn every_part_of_a_packed_body_is_counted_or_left_out() {
     assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
 }
 
+#[tokio::test]
+async fn a_window_that_no_body_needs_is_refused() {
+    // A zstd frame (RFC 8878, section 3.1.1) with a window of 2 GiB and one block: 65,536 spaces.
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 0x03, 0x00, 0x08, b' '];
+    let got = service().await.grade_with(frame.to_vec(), &[("content-encoding", "zstd")]).await;
+    assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
+    assert!(got.json()["error"]["message"].as_str().unwrap().contains("does not unpack"));
+}
+
 /// The bytes as a gzip file with one stored block (RFC 1951 section 3.2.4, RFC 1952): no packer needed.
 fn stored_gzip(bytes: &[u8]) -> Vec<u8> {
     let length = u16::try_from(bytes.len()).unwrap();
