@@ -23,25 +23,37 @@ async fn other_types_and_encodings_are_refused_by_name() {
     let request = batch([item("1", "1")]).to_string();
     let got = service.grade_with(request.clone(), &[("content-encoding", "br")]).await;
     assert_eq!(got.refusal().0, 415);
+    let twice = service.grade_with(request.clone(), &[("content-encoding", "gzip, gzip")]).await;
+    assert_eq!(twice.refusal().0, 415);
     let got =
         service.send(http::Request::post("/v1/grade").header("content-type", "text/csv").body(request.into()).unwrap());
     assert_eq!(got.await.refusal(), (415, "unsupported_media".into(), None));
-    let twice = service.grade_with(request.clone(), &[("content-encoding", "gzip, gzip")]).await;
-    assert_eq!(twice.refusal().0, 415);
     let got = service.grade_with("not packed at all", &[("content-encoding", "zstd")]).await;
     assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
 }
 
 #[tokio::test]
-async fn every_part_of_a_packed_body_is_counted() {
+async fn every_part_of_a_packed_body_is_counted_or_left_out() {
     let service = service_with(|config| config.server.body_bytes = 100_000).await;
     // Each part is small, and each claims a window of its own.
     let part = zstd::encode_all(&[b' '; 20_000][..], 19).unwrap();
     let got = service.grade_with(part.repeat(10), &[("content-encoding", "zstd")]).await;
     assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
-    let part = stored_gzip(&[b' '; 20_000]);
-    let got = service.grade_with(part.repeat(10), &[("content-encoding", "gzip")]).await;
-    assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
+    // Of gzip, the first part is the body; a request that is cut short by that is no JSON.
+    let request = batch([item("1", "1")]).to_string();
+    let (start, end) = request.split_at(20);
+    let parts = [stored_gzip(start.as_bytes()), stored_gzip(end.as_bytes())].concat();
+    let got = service.grade_with(parts, &[("content-encoding", "gzip")]).await;
+    assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
+}
+
+#[tokio::test]
+async fn a_window_that_no_body_needs_is_refused() {
+    // A zstd frame (RFC 8878, section 3.1.1) with a window of 2 GiB and one block: 65,536 spaces.
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 0x03, 0x00, 0x08, b' '];
+    let got = service().await.grade_with(frame.to_vec(), &[("content-encoding", "zstd")]).await;
+    assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
+    assert!(got.json()["error"]["message"].as_str().unwrap().contains("does not unpack"));
 }
 
 /// The bytes as a gzip file with one stored block (RFC 1951 section 3.2.4, RFC 1952): no packer needed.
