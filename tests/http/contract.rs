@@ -33,10 +33,6 @@ fn operations(document: &Value) -> Vec<Operation<'_>> {
 }
 
 impl Operation<'_> {
-    fn reads_body(&self) -> bool {
-        self.declared.get("requestBody").is_some()
-    }
-
     /// A request with every path parameter set to `value`, and the query parameters that must be there.
     fn request(&self, value: &str) -> Builder {
         let mut path = String::new();
@@ -116,6 +112,10 @@ fn any(_: &Operation<'_>) -> bool {
     true
 }
 
+fn reads_body(operation: &Operation<'_>) -> bool {
+    operation.declared.get("requestBody").is_some()
+}
+
 fn has_path_parameter(operation: &Operation<'_>) -> bool {
     operation.path.contains('{')
 }
@@ -139,14 +139,14 @@ async fn declares_refusals_of_shared_layers_on_every_route() {
     );
     let csv =
         |operation: &Operation<'_>| operation.request("x").header("content-type", "text/csv").body(Body::from("a"));
-    let seen = provoke(&service, "an unknown type", Operation::reads_body, |operation| csv(operation).unwrap()).await;
+    let seen = provoke(&service, "an unknown type", reads_body, |operation| csv(operation).unwrap()).await;
     assert!(seen.contains(&415), "{seen:?}");
     let long =
         |operation: &Operation<'_>| json(operation.request("x")).body(Body::from(format!("\"{}\"", "x".repeat(2_000))));
-    let seen = provoke(&service, "a large body", Operation::reads_body, |operation| long(operation).unwrap()).await;
+    let seen = provoke(&service, "a large body", reads_body, |operation| long(operation).unwrap()).await;
     assert!(seen.contains(&413), "{seen:?}");
     let broken = |operation: &Operation<'_>| json(operation.request("x")).body(Body::from("{"));
-    let seen = provoke(&service, "not JSON", Operation::reads_body, |operation| broken(operation).unwrap()).await;
+    let seen = provoke(&service, "not JSON", reads_body, |operation| broken(operation).unwrap()).await;
     assert!(seen.contains(&400) && seen.contains(&422), "{seen:?}");
 }
 
@@ -198,7 +198,7 @@ async fn declares_refusals_while_too_much_is_in_flight() {
         let request = operation.request("x").header("content-type", "application/json");
         request.body(Body::from(json!({ "code": "1", "language": "python" }).to_string())).unwrap()
     };
-    let seen = provoke(&service, "full", Operation::reads_body, send).await;
+    let seen = provoke(&service, "full", reads_body, send).await;
     assert!([429, 503, 504].iter().all(|status| seen.contains(status)), "{seen:?}");
 }
 

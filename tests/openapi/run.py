@@ -23,7 +23,7 @@ import service  # noqa: E402, a module beside this one
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance," \
          "response_schema_conformance,unsupported_method,allow_header_conformance,says_when_to_retry," \
-         "stream_lines_conform,negative_data_rejection"
+         "stream_lines_conform"
 LONGEST_OUTPUT = 60_000
 
 
