@@ -87,8 +87,9 @@ fn path(extension: &str) -> PathBuf {
     Path::new(FOLDER.path()).join("rows").with_extension(extension)
 }
 
+/// Rows that a lone carriage return separates are on one line.
 fn check_order(rows: &[ReadRow], most: u64) {
-    assert!(rows.windows(2).all(|pair| pair[0].number < pair[1].number), "{rows:?}");
+    assert!(rows.windows(2).all(|pair| pair[0].number <= pair[1].number), "{rows:?}");
     assert!(rows.iter().all(|row| (1..=most).contains(&row.number)), "{rows:?}");
 }
 
