@@ -26,6 +26,10 @@ TYPES = {
 }
 
 
+# No DELTA_BYTE_ARRAY and no DELTA_LENGTH_BYTE_ARRAY: the library reserves memory for as many values as such a page claims, and
+# ends the process when that fails (`docs/SECURITY.md`), so that fuzzing would find nothing else.
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     plain = {"use_dictionary": False, "write_statistics": False, "compression": "none"}
@@ -36,7 +40,6 @@ def main():
         ("gzip_v2", TEXT, {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False}),
         ("lz4", NESTED, {"compression": "lz4", "write_statistics": False}),
         ("delta", {"n": [1, 2, 300]}, {**plain, "column_encoding": {"n": "DELTA_BINARY_PACKED"}}),
-        ("lengths", TEXT, {**plain, "column_encoding": "DELTA_BYTE_ARRAY"}),
         ("types", TYPES, plain),
     ]:
         # Without the schema of Arrow, which nothing here reads.

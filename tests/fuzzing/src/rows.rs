@@ -45,8 +45,27 @@ pub fn text(bytes: &[u8]) {
         let again = self::read("jsonl", written.as_bytes()).expect("rows that were written are read");
         assert_eq!(again.len(), columns.len());
         for (same, (row, _)) in again.iter().zip(columns) {
-            assert_eq!(same.content.as_ref().map(|(row, _)| row), Ok(row), "round trip");
+            let Ok((same, _)) = &same.content else { panic!("{same:?} was a row") };
+            assert!(is_same(&Value::Object(same.clone()), &Value::Object(row.clone())), "round trip: {row:?} {same:?}");
         }
+    }
+}
+
+/// Whether two values are equal. Reading a float of many digits may miss the nearest one by a unit in the last place.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
+            let (one, other) = (one.as_f64().unwrap_or_default(), other.as_f64().unwrap_or_default());
+            (one - other).abs() <= one.abs() * 4.0 * f64::EPSILON + f64::MIN_POSITIVE
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_same(value, other)))
+        }
+        _ => one == other,
     }
 }
 
@@ -68,8 +87,9 @@ fn path(extension: &str) -> PathBuf {
     Path::new(FOLDER.path()).join("rows").with_extension(extension)
 }
 
+/// Rows that a lone carriage return separates are on one line.
 fn check_order(rows: &[ReadRow], most: u64) {
-    assert!(rows.windows(2).all(|pair| pair[0].number < pair[1].number), "{rows:?}");
+    assert!(rows.windows(2).all(|pair| pair[0].number <= pair[1].number), "{rows:?}");
     assert!(rows.iter().all(|row| (1..=most).contains(&row.number)), "{rows:?}");
 }
 

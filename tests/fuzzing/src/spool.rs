@@ -22,6 +22,10 @@ pub fn run(bytes: &[u8]) {
     let Some((cut, bytes)) = bytes.split_first() else { return };
     assert_eq!(find(bytes, 0), None, "arbitrary bytes are a frame");
     let (noise, payload) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    // Every payload says how long its head is.
+    if payload.is_empty() {
+        return;
+    }
     let frame = seal(payload);
     let header = segment();
     let segment = [header.as_slice(), noise, &frame, noise].concat();

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use serde_json::Value;
 
 use super::quotes::Quotes;
@@ -56,8 +56,19 @@ pub(super) fn rows(
             }
             Err(error) => {
                 ended = error.is_io_error();
-                Some(Read::Unread { place: places.at(line), message: error.to_string() })
+                Some(Read::Unread { place: places.at(line), message: message(&error) })
             }
         }
     }))
+}
+
+/// What is wrong with a row; the reader's own words count lines in another way.
+fn message(error: &csv::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("it has {len} values, and the header names {expected_len} columns")
+        }
+        ErrorKind::Utf8 { err, .. } => format!("it is not UTF-8: {err}"),
+        _ => error.to_string(),
+    }
 }
