@@ -262,7 +262,7 @@ async fn tells_how_it_is_when_all_connections_have_requests() {
     assert!(refused.to_lowercase().contains("retry-after: 1"), "{refused}");
     assert!(server.get("/healthz").await.ends_with("ok\n"));
     for stream in &mut busy {
-        stream.write_all(body[10..].as_bytes()).await.unwrap();
+        stream.write_all(&body.as_bytes()[10..]).await.unwrap();
         assert!(reply(stream).await.starts_with("HTTP/1.1 200"));
     }
     assert!(server.get("/v1/graders").await.starts_with("HTTP/1.1 200"));
@@ -319,7 +319,7 @@ async fn closes_every_connection_when_it_stops() {
     let mut working = half_sent(&server, &body).await;
     drop(server.stop.take());
     assert_eq!(rest(&mut kept).await, "");
-    working.write_all(body[10..].as_bytes()).await.unwrap();
+    working.write_all(&body.as_bytes()[10..]).await.unwrap();
     assert!(rest(&mut working).await.starts_with("HTTP/1.1 200"), "what was asked before is answered");
     server.stop().await;
     drop(silent);

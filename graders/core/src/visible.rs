@@ -188,7 +188,8 @@ mod tests {
     #[test]
     fn a_writer_escapes_what_is_formatted() {
         let mut out = VisibleWriter(Vec::new());
-        writeln!(out, "{}: {}", "a\u{1b}[2J", "\u{202e}").unwrap();
+        let (name, value) = ("a\u{1b}[2J", "\u{202e}");
+        writeln!(out, "{name}: {value}").unwrap();
         assert_eq!(String::from_utf8(out.0).unwrap(), "a\\u{1b}[2J: \\u{202e}\n");
     }
 }

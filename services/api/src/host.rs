@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn headers(name: header::HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &header::HeaderName, values: &[&str]) -> HeaderMap {
         let value = |text: &&str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
         values.iter().map(|text| (name.clone(), value(text))).collect()
     }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn refuses_several_hosts() {
         let target = |text: &str| text.parse::<Uri>().unwrap();
-        let asked = |hosts: &[&str], uri: &str| requested(&headers(header::HOST, hosts), &target(uri));
+        let asked = |hosts: &[&str], uri: &str| requested(&headers(&header::HOST, hosts), &target(uri));
         assert_eq!(asked(&[], "/"), Ok(None));
         assert_eq!(asked(&["localhost"], "/"), Ok(Host::parse("localhost")));
         assert_eq!(asked(&[], "http://localhost/"), Ok(Host::parse("localhost")));
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn reads_origins() {
-        let read = |values: &[&str]| origin(&headers(header::ORIGIN, values));
+        let read = |values: &[&str]| origin(&headers(&header::ORIGIN, values));
         assert_eq!(read(&[]), Origin::Absent);
         assert_eq!(read(&["null"]), Origin::Opaque);
         assert_eq!(read(&["http://a:1"]), Origin::Of(Host::parse("a:1").unwrap()));

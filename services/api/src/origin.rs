@@ -81,23 +81,23 @@ mod tests {
         pairs.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
     }
 
-    fn refused(method: Method, pairs: &[(&'static str, &str)]) -> bool {
-        refusal(&method, &map(pairs), &"/".parse().unwrap(), true).is_some()
+    fn refused(method: &Method, pairs: &[(&'static str, &str)]) -> bool {
+        refusal(method, &map(pairs), &"/".parse().unwrap(), true).is_some()
     }
 
     #[test]
     fn lets_only_links_be_followed_from_other_sites() {
         let from_there = ("sec-fetch-site", "cross-site");
         let navigate = ("sec-fetch-mode", "navigate");
-        assert!(!refused(Method::GET, &[from_there, navigate]));
-        assert!(refused(Method::POST, &[from_there, navigate]));
-        assert!(refused(Method::GET, &[from_there, ("sec-fetch-mode", "cors")]));
-        assert!(refused(Method::GET, &[from_there]));
+        assert!(!refused(&Method::GET, &[from_there, navigate]));
+        assert!(refused(&Method::POST, &[from_there, navigate]));
+        assert!(refused(&Method::GET, &[from_there, ("sec-fetch-mode", "cors")]));
+        assert!(refused(&Method::GET, &[from_there]));
     }
 
     #[test]
     fn tells_other_sites_from_this_one() {
-        let refused = |pairs| refused(Method::POST, pairs);
+        let refused = |pairs| refused(&Method::POST, pairs);
         assert!(!refused(&[]));
         assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1"), ("host", "127.0.0.1")]));
         assert!(!refused(&[("sec-fetch-site", "none")]));
@@ -125,10 +125,10 @@ mod tests {
         for host in
             ["a{b.evil.example", "a\"b", "a`b", "evil example", "%41.evil.example", "x@localhost", "", "localhost:"]
         {
-            assert!(refused(Method::GET, &[("host", host), ("sec-fetch-site", "none")]), "{host}");
+            assert!(refused(&Method::GET, &[("host", host), ("sec-fetch-site", "none")]), "{host}");
         }
-        assert!(refused(Method::GET, &[("host", "localhost"), ("host", "localhost")]));
-        assert!(refused(Method::GET, &[("host", "evil.example")]));
-        assert!(!refused(Method::GET, &[("host", "localhost:8080")]));
+        assert!(refused(&Method::GET, &[("host", "localhost"), ("host", "localhost")]));
+        assert!(refused(&Method::GET, &[("host", "evil.example")]));
+        assert!(!refused(&Method::GET, &[("host", "localhost:8080")]));
     }
 }

@@ -183,8 +183,8 @@ mod tests {
     fn writes_lines_in_order() {
         let (wrote, written) = mpsc::channel();
         let lines = LogLines::start(Slow { wrote, go: None }).unwrap();
-        write!(lines.make_writer(), "one\n").unwrap();
-        write!(lines.make_writer(), "two\n").unwrap();
+        writeln!(lines.make_writer(), "one").unwrap();
+        writeln!(lines.make_writer(), "two").unwrap();
         lines.flush(LONG);
         assert_eq!(written.try_iter().collect::<Vec<_>>(), [b"one\n", b"two\n"]);
         assert_eq!(lines.dropped.load(Ordering::Relaxed), 0);

@@ -17,7 +17,7 @@ fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Ou
 }
 
 fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
-    words.iter().map(OsStr::new).collect()
+    words.iter().copied().map(OsStr::new).collect()
 }
 
 #[test]
