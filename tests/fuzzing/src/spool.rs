@@ -6,12 +6,13 @@
 //! recovers exactly the entries that can be decoded, and a second start the same.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use assay_store::fuzzing::{SEGMENT, decode, find, recover, seal};
 
-/// A folder of this process for its segment.
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+thread_local! {
+    /// A folder of this thread for its segment.
+    static FOLDER: tempfile::TempDir = tempfile::tempdir().expect("a temporary folder");
+}
 
 /// Reads frames and a segment.
 pub fn run(bytes: &[u8]) {
@@ -34,16 +35,20 @@ pub fn run(bytes: &[u8]) {
     std::fs::write(path(), segment).expect("a segment can be written");
     let expected: Vec<_> = decoded.into_iter().map(|(batch, ..)| batch).collect();
     for start in ["first", "second"] {
-        let found = recover(FOLDER.path()).expect("damage is not an error");
+        let found = recover(&folder()).expect("damage is not an error");
         assert_eq!(found, expected, "{start} start");
     }
     std::fs::write(path(), bytes).expect("a segment can be written");
     // A segment without the header is read as damage; with the header of another release it is refused.
-    if let Ok(found) = recover(FOLDER.path()) {
+    if let Ok(found) = recover(&folder()) {
         assert!(found.is_empty(), "arbitrary bytes hold {found:?}");
     }
 }
 
+fn folder() -> PathBuf {
+    FOLDER.with(|folder| folder.path().to_owned())
+}
+
 fn path() -> PathBuf {
-    FOLDER.path().join("00000001.seg")
+    folder().join("00000001.seg")
 }
