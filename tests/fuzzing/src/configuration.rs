@@ -6,12 +6,13 @@
 //! and read again.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use assay_node::Config;
 
-/// A folder of this process for the file.
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+thread_local! {
+    /// A folder of this thread for the file.
+    static FOLDER: tempfile::TempDir = tempfile::tempdir().expect("a temporary folder");
+}
 
 /// Shorter passwords may be found in a configuration by chance.
 const SHORTEST_PASSWORD: usize = 6;
@@ -58,7 +59,7 @@ fn load(file: &str, variables: impl Iterator<Item = (String, String)>) -> Result
 }
 
 fn path() -> PathBuf {
-    FOLDER.path().join("assay.toml")
+    FOLDER.with(|folder| folder.path().join("assay.toml"))
 }
 
 /// A password that occurs once in the input is not in what is printed.

@@ -3,8 +3,7 @@
 //! Properties: reading ends; rows come in the order of their places; what was read is read again once it is written; broken files
 //! are reported, and no memory is taken that the file does not fill.
 
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::PathBuf;
 
 use assay_check::fuzzing::{ReadRow, rows};
 use serde_json::Value;
@@ -15,8 +14,10 @@ const MOST_ROWS: usize = 1_000;
 /// Most bytes that the rows of a short file may become.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A folder of this process for the file.
-static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+thread_local! {
+    /// A folder of this thread for the file.
+    static FOLDER: tempfile::TempDir = tempfile::tempdir().expect("a temporary folder");
+}
 
 /// Reads the bytes as separated values, as JSON and as JSON lines.
 pub fn text(bytes: &[u8]) {
@@ -84,7 +85,7 @@ fn read(extension: &str, bytes: &[u8]) -> Option<Vec<ReadRow>> {
 }
 
 fn path(extension: &str) -> PathBuf {
-    Path::new(FOLDER.path()).join("rows").with_extension(extension)
+    FOLDER.with(|folder| folder.path().join("rows").with_extension(extension))
 }
 
 /// Rows that a lone carriage return separates are on one line.
