@@ -13,7 +13,11 @@ thread_local! {
     };
 }
 
-    ... recover(&folder()) instead of recover(FOLDER.path()) ...
+    ... recover(&folder()) instead of recover(&folder()) ...
+
+fn folder() -> PathBuf {
+    FOLDER.with(|folder| folder.path().to_owned())
+}
 
 fn folder() -> PathBuf {
     FOLDER.with(|folder| folder.path().to_owned())
