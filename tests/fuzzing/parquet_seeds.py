@@ -1,4 +1,4 @@
-"""Writes `seeds/parquet` anew; needs `pip install pyarrow`. Each file is small and covers other encodings, codecs and types."""
+"""Writes `seeds/parquet` and `cases/parquet` anew; needs `pip install pyarrow`. Each file is small and covers other encodings, codecs and types."""
 
 import datetime
 import decimal
@@ -8,8 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 FOLDER = pathlib.Path(__file__).parent / "seeds/parquet"
+CASES = pathlib.Path(__file__).parent / "cases/parquet"
 
 TEXT = {"question": ["one", "two", None], "gold": ["1", "", "3"]}
+WORDS = {"word": ["prefix", "prefixes", None, "pre", ""] * 4}
 NESTED = {
     "tests": [[{"in": "1", "out": [1, 2]}], [], None],
     "task": ['{"type":"math","answer":"1"}', None, "x"],
@@ -26,10 +28,6 @@ TYPES = {
 }
 
 
-# No DELTA_BYTE_ARRAY and no DELTA_LENGTH_BYTE_ARRAY: the library reserves memory for as many values as such a page claims, and
-# ends the process when that fails (`docs/SECURITY.md`), so that fuzzing would find nothing else.
-
-
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     plain = {"use_dictionary": False, "write_statistics": False, "compression": "none"}
@@ -40,10 +38,25 @@ def main():
         ("gzip_v2", TEXT, {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False}),
         ("lz4", NESTED, {"compression": "lz4", "write_statistics": False}),
         ("delta", {"n": [1, 2, 300]}, {**plain, "column_encoding": {"n": "DELTA_BINARY_PACKED"}}),
+        ("delta_lengths", WORDS, {**plain, "column_encoding": {"word": "DELTA_LENGTH_BYTE_ARRAY"}}),
+        ("delta_texts", WORDS, {**plain, "column_encoding": {"word": "DELTA_BYTE_ARRAY"}, "data_page_version": "2.0"}),
         ("types", TYPES, plain),
     ]:
         # Without the schema of Arrow, which nothing here reads.
         pq.write_table(pa.table(table), FOLDER / f"{name}.parquet", store_schema=False, **options)
+    write_claims()
+
+
+def write_claims():
+    """Writes a case: a page that claims some 2**40 lengths, for which nothing must be reserved."""
+    honest = (FOLDER / "delta_lengths.parquet").read_bytes()
+    # Values of a block, mini-blocks of a block, values.
+    header = bytes([0x80, 0x01, 0x04, 0x10])
+    assert honest.count(header) == 1
+    claim = header[:3] + bytes([0xFF] * 5 + [0x1F])
+    at = honest.index(header)
+    CASES.mkdir(parents=True, exist_ok=True)
+    (CASES / "claimed_lengths").write_bytes(honest[:at] + claim + honest[at + len(claim):])
 
 
 if __name__ == "__main__":

@@ -93,7 +93,8 @@ fn every_configuration_that_is_shown_can_be_used() {
         for block in blocks(path, "toml") {
             let file = folder.path().join("assay.toml");
             std::fs::write(&file, &block).unwrap();
-            assay_node::Config::load(Some(&file), std::iter::empty::<(String, String)>(), Vec::new()).unwrap_or_else(|error| panic!("{path}: {error}"));
+            assay_node::Config::load(Some(&file), std::iter::empty::<(String, String)>(), Vec::new())
+                .unwrap_or_else(|error| panic!("{path}: {error}"));
         }
     }
 }

@@ -4,6 +4,7 @@
 mod csv;
 mod json;
 mod jsonl;
+mod pages;
 mod parquet;
 mod quotes;
 

@@ -7,6 +7,7 @@ use parquet::record::reader::RowIter;
 use serde_json::Value;
 
 use super::Places;
+use super::pages::CheckedFile;
 use crate::row::{DatasetRow, Read};
 
 pub(super) fn rows(file: std::fs::File, places: Places) -> Result<impl Iterator<Item = Read> + Send, String> {
@@ -17,7 +18,7 @@ pub(super) fn rows(file: std::fs::File, places: Places) -> Result<impl Iterator<
     if names.is_empty() {
         return Err("it has no columns".to_owned());
     }
-    let mut rows = RowIter::from_file_into(Box::new(reader));
+    let mut rows = RowIter::from_file_into(Box::new(CheckedFile(reader)));
     let (mut number, mut ended) = (0, false);
     Ok(std::iter::from_fn(move || {
         if ended {
