@@ -47,13 +47,13 @@ fn warns_about_unknown_variables_and_rejects_them_under_strict() {
     assert!(text(&output.stdout).starts_with("[server]"), "the warning is not part of the configuration");
     let told = text(&output.stderr);
     assert!(
-        told.contains("`ASSAY_ENGINE_WORKER` names no setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
+        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
         "{told}"
     );
     for arguments in [words(&["--strict", "serve", "--print-config"]), words(&["graders", "--strict"])] {
         let output = with(folder.path(), &variables, &arguments);
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains("the nearest is `ASSAY_ENGINE_WORKERS`"), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("the most similar is `ASSAY_ENGINE_WORKERS`"), "{}", text(&output.stderr));
     }
 }
 
