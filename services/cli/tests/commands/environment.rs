@@ -53,7 +53,11 @@ fn warns_about_unknown_variables_and_rejects_them_under_strict() {
     for arguments in [words(&["--strict", "serve", "--print-config"]), words(&["graders", "--strict"])] {
         let output = with(folder.path(), &variables, &arguments);
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains("the most similar is `ASSAY_ENGINE_WORKERS`"), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains("the most similar is `ASSAY_ENGINE_WORKERS`"),
+            "{}",
+            text(&output.stderr)
+        );
     }
 }
 

@@ -39,7 +39,10 @@ impl Fetching {
             !is_hub_name(&name)
         });
         wrong.map_or(Ok(()), |wrong| {
-            Err(format!("malformed name `{}` in `reward_models.fetch`; write `org/name` or `org/*`", wrong.escape_debug()))
+            Err(format!(
+                "malformed name `{}` in `reward_models.fetch`; write `org/name` or `org/*`",
+                wrong.escape_debug()
+            ))
         })
     }
 }
