@@ -1,4 +1,4 @@
-"""Writes `seeds/parquet` anew; needs `pip install pyarrow`. Each file is small and covers other encodings, codecs and types."""
+"""Regenerates `seeds/parquet`; needs `pip install pyarrow`. The files are small and cover different encodings, codecs and types."""
 
 import datetime
 import decimal
@@ -26,8 +26,8 @@ TYPES = {
 }
 
 
-# No DELTA_BYTE_ARRAY and no DELTA_LENGTH_BYTE_ARRAY: the library reserves memory for as many values as such a page claims, and
-# ends the process when that fails (`docs/SECURITY.md`), so that fuzzing would find nothing else.
+# DELTA_BYTE_ARRAY and DELTA_LENGTH_BYTE_ARRAY are left out: the library allocates memory for as many values as such a page claims to
+# have and aborts if that fails (`docs/SECURITY.md`), so fuzzing would find nothing else.
 
 
 def main():
@@ -42,7 +42,7 @@ def main():
         ("delta", {"n": [1, 2, 300]}, {**plain, "column_encoding": {"n": "DELTA_BINARY_PACKED"}}),
         ("types", TYPES, plain),
     ]:
-        # Without the schema of Arrow, which nothing here reads.
+        # Without the Arrow schema, which is not used.
         pq.write_table(pa.table(table), FOLDER / f"{name}.parquet", store_schema=False, **options)
 
 
