@@ -1,5 +1,5 @@
-//! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The mutations are the same on every run;
-//! `PROPTEST_CASES` sets their number.
+//! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The mutations are the same
+//! on every run; `PROPTEST_CASES` sets their number.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

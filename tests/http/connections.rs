@@ -1,5 +1,5 @@
-//! Connections over TCP: idle and stalled connections are closed, connections with a request in progress are not, and many idle
-//! connections do not lock out other clients.
+//! Connections over TCP: idle and stalled connections are closed, connections with a request in progress are not, and
+//! many idle connections do not lock out other clients.
 
 use std::net::SocketAddr;
 use std::time::Duration;

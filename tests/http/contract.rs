@@ -1,5 +1,5 @@
-//! Compares the router with the OpenAPI document: every error that the shared layers return is declared on every route, and its body has
-//! the declared schema.
+//! Compares the router with the OpenAPI document: every error that the shared layers return is declared on every route,
+//! and its body has the declared schema.
 
 use std::collections::BTreeSet;
 

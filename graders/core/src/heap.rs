@@ -19,7 +19,8 @@ pub fn allocation(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes.saturating_add(8).next_multiple_of(16).max(32) }
 }
 
-/// The heap memory of the nodes of a B-tree with `entries` entries of `entry` bytes each, without the heap memory of the entries.
+/// The heap memory of the nodes of a B-tree with `entries` entries of `entry` bytes each, without the heap memory of
+/// the entries.
 #[must_use]
 pub fn tree(entries: usize, entry: usize) -> usize {
     // The rest of a node: pointer to its parent, position in the parent, length.

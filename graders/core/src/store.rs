@@ -33,7 +33,8 @@ pub struct RecordState {
     pub pending: u64,
     /// Entries that the database rejected; see [`Reader::set_aside`].
     pub set_aside: u64,
-    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied they are durable and visible.
+    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied they are durable and
+    /// visible.
     pub apply_error: Option<String>,
 }
 
@@ -70,8 +71,8 @@ pub trait Recorder: Send + Sync {
     /// Stops taking entries and brings all taken ones into the database.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Retries the entries that are set aside and returns the result for each. Entries that are applied are removed from those set
-    /// aside.
+    /// Retries the entries that are set aside and returns the result for each. Entries that are applied are removed
+    /// from those set aside.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if they cannot be listed.

@@ -1,5 +1,6 @@
-//! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The sum of two can already overflow to
-//! infinity, and infinity can later turn into NaN, which neither the database nor JSON can represent.
+//! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The sum of two can
+//! already overflow to infinity, and infinity can later turn into NaN, which neither the database nor JSON can
+//! represent.
 
 /// The nearest finite number; 0 for NaN.
 #[must_use]

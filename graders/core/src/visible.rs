@@ -1,5 +1,5 @@
-//! Escapes untrusted text for display on terminals, in logs and on pages, so that it cannot move the cursor, change colours, change the
-//! text direction or contain invisible characters.
+//! Escapes untrusted text for display on terminals, in logs and on pages, so that it cannot move the cursor, change
+//! colours, change the text direction or contain invisible characters.
 
 use std::fmt::{self, Write};
 use std::io;
@@ -118,7 +118,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Whether a joiner is legitimate here: one after a visible character. Several in a row, or some after ASCII letters, can hide text.
+/// Whether a joiner is legitimate here: one after a visible character. Several in a row, or some after ASCII letters,
+/// can hide text.
 fn joins(before: Option<char>, joiner: char) -> bool {
     before.is_some_and(|before| match before {
         // In emoji a joiner may follow a variation selector.

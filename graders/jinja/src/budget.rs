@@ -53,7 +53,8 @@ pub(crate) fn expect(bytes: usize) -> Result<(), Error> {
 /// The bytes of a value if none of it were shared: roughly those of its text.
 ///
 /// # Errors
-/// If they exceed the budget, the value nests too deep, or it contains a namespace, which could in turn contain the value.
+/// If they exceed the budget, the value nests too deep, or it contains a namespace, which could in turn contain the
+/// value.
 pub(crate) fn size(value: &Value) -> Result<usize, Error> {
     let mut total = 0;
     add(value, 0, &mut total)?;

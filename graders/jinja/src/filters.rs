@@ -1,4 +1,5 @@
-//! Filters, tests, operators and methods whose output can be larger than their input: checked before they run and charged afterwards.
+//! Filters, tests, operators and methods whose output can be larger than their input: checked before they run and
+//! charged afterwards.
 
 use minijinja::functions::Function;
 use minijinja::value::{FunctionArgs, FunctionResult, Rest, ValueKind, ValueOrKwargs};
@@ -18,7 +19,8 @@ pub(crate) const BEFORE_SET: &str = "before =";
 /// The filter that runs after a value was created.
 pub(crate) const MADE: &str = "made";
 
-/// Adds the bounded filters, tests and functions to an environment, and removes those that expose the engine's internal state.
+/// Adds the bounded filters, tests and functions to an environment, and removes those that expose the engine's internal
+/// state.
 pub(crate) fn bound(environment: &mut Environment<'static>) {
     macro_rules! bounded {
         ($($name:literal => $filter:path),* $(,)?) => { $(add_filter(environment, $name, $filter);)* };

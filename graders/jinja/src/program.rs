@@ -67,7 +67,8 @@ impl Program {
     }
 }
 
-/// Rejects large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB for each.
+/// Rejects large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB
+/// for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
     let (mut factor, mut length, mut multiplies, mut before) = (1_usize, 0_usize, false, Beside::Other);
     for token in tokenize(source, false, environment.syntax().clone()) {
@@ -111,7 +112,8 @@ enum Beside {
     Other,
 }
 
-/// Interns a name for the lifetime of the process: instructions borrow names, and their number is that of the names in templates.
+/// Interns a name for the lifetime of the process: instructions borrow names, and their number is that of the names in
+/// templates.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,8 +54,8 @@ impl DirectoryLoader {
         }
     }
 
-    /// The error for a source that is not found. It reveals nothing about paths outside the folder: it is the same whether or not they
-    /// exist.
+    /// The error for a source that is not found. It reveals nothing about paths outside the folder: it is the same
+    /// whether or not they exist.
     fn absent(&self, source: &str) -> String {
         let absent = format!("`{source}` is not a directory in the folder of models, `{}`", self.folder.display());
         if !is_hub_name(source) {
@@ -103,7 +103,8 @@ mod tests {
 
     use super::*;
 
-    /// A loader for a folder of models that contains `inside` and links to directories outside, with a hub that has every model.
+    /// A loader for a folder of models that contains `inside` and links to directories outside, with a hub that has
+    /// every model.
     fn loader(folder: &Path, may_fetch: bool) -> DirectoryLoader {
         let models = folder.join("models");
         std::fs::create_dir_all(models.join("org/inside")).unwrap();

@@ -25,7 +25,8 @@ const LARGE_BODY: usize = 64 << 10;
 /// Deepest nesting of a body that is parsed as one value; serde_json refuses to read deeper.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the permit as long as the result.
+/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the permit as long as
+/// the result.
 pub(crate) async fn decoded<T: Send + 'static>(
     api: &Api,
     headers: &HeaderMap,
@@ -45,7 +46,8 @@ where
     checked_json(api, headers, body, kind, Ok).await
 }
 
-/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it: off the runtime if the body is large.
+/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it: off the runtime if
+/// the body is large.
 pub(crate) async fn checked_json<T, U>(
     api: &Api,
     headers: &HeaderMap,

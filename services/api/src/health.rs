@@ -17,7 +17,8 @@ pub(crate) async fn healthz() -> &'static str {
 
 /// The node is warmed up and accepts batches, and grades can be recorded and read.
 ///
-/// Entries that wait for the database or were set aside are reported but do not affect readiness, because they are durable.
+/// Entries that wait for the database or were set aside are reported but do not affect readiness, because they are
+/// durable.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
     (status = 200, description = "Ready, with the state of the record", body = ReadyBody),
     (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),

@@ -1,5 +1,6 @@
-//! Parses the host of a request from `Host`, `:authority` and `Origin`. Anything but a plain name or address is rejected: if two
-//! parsers interpreted the same host differently, a page of another site could pass for one of this service.
+//! Parses the host of a request from `Host`, `:authority` and `Origin`. Anything but a plain name or address is
+//! rejected: if two parsers interpreted the same host differently, a page of another site could pass for one of this
+//! service.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,8 +17,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Parses `name`, `name:port`, `[address]` or `[address]:port`. User information, percent escapes, empty labels and empty ports are
-    /// rejected.
+    /// Parses `name`, `name:port`, `[address]` or `[address]:port`. User information, percent escapes, empty labels and
+    /// empty ports are rejected.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -39,7 +40,8 @@ impl Host {
         Some(Self { name, port })
     }
 
-    /// Whether this is a name of the local machine or an address, neither of which another site can use as its own name.
+    /// Whether this is a name of the local machine or an address, neither of which another site can use as its own
+    /// name.
     pub(crate) fn is_local(&self) -> bool {
         let name = self.name.as_str();
         name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok()

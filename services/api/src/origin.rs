@@ -1,8 +1,9 @@
-//! Rejects requests that a page of another site makes a browser send without the user's intent. Also rejects requests to a name that
-//! someone else has pointed at this machine, because the browser then treats their page as part of this site (DNS rebinding).
+//! Rejects requests that a page of another site makes a browser send without the user's intent. Also rejects requests
+//! to a name that someone else has pointed at this machine, because the browser then treats their page as part of this
+//! site (DNS rebinding).
 //!
-//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers, scripts and `curl` send neither and are
-//! not affected.
+//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers, scripts and `curl` send
+//! neither and are not affected.
 
 use assay_core::ErrorCode;
 use axum::extract::{Request, State};

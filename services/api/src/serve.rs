@@ -25,7 +25,8 @@ const NO_FILES: [i32; 2] = [23, 24];
 /// Shortest and longest interval between two checks of all connections.
 const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
-/// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the future closes them all.
+/// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the future closes them
+/// all.
 pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = ()> + Send + 'static) {
     let limits = api.limits().connections.clone();
     let mut look = tokio::time::interval(between_looks(&limits));

@@ -83,7 +83,7 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
     result
 }
 
-/// Resolves when the process is asked to stop: interrupt or terminate. The next signal ends the process at once.
+/// Resolves when the process receives an interrupt or terminate signal. The next signal ends the process immediately.
 async fn stop_signal() {
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     let (Ok(mut interrupt), Ok(mut terminate)) = signals else {

@@ -20,8 +20,8 @@ impl PreparedTask {
     }
 }
 
-/// Cost of an entry in addition to the heap of its value: its slot in the table, which doubles when it is full, and in the list of
-/// recently evicted keys.
+/// Cost of an entry in addition to the heap of its value: its slot in the table, which doubles when it is full, and in
+/// the list of recently evicted keys.
 const ENTRY_BYTES: usize = 160;
 
 /// Bytes of the counters of an `Arc`.
@@ -56,7 +56,8 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // The capacities in entries set the initial size of the tables and of the lists of evicted keys; the limit is the weight.
+        // The capacities in entries set the initial size of the tables and of the lists of evicted keys; the limit is
+        // the weight.
         let entries = |bytes: u64, most| usize::try_from(bytes / 1_024).unwrap_or(most).clamp(32, most);
         Self {
             prepared: Cache::with_weighter(entries(prepared_bytes, 1_024), prepared_bytes, PreparedBytes),

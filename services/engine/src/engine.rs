@@ -247,8 +247,8 @@ impl Engine {
         &self.inner.admission
     }
 
-    /// Stops admitting batches and lets running ones finish within `patience`. Items that are not graded by then fail with a retryable
-    /// error, and their sandboxed processes are killed.
+    /// Stops admitting batches and lets running ones finish within `patience`. Items that are not graded by then fail
+    /// with a retryable error, and their sandboxed processes are killed.
     pub async fn drain(&self, patience: Duration) {
         if tokio::time::timeout(patience, self.inner.admission.drain()).await.is_err() {
             let items = self.inner.admission.items_in_flight();
@@ -260,8 +260,8 @@ impl Engine {
         self.inner.stopping.cancel();
     }
 
-    /// [Drains](Engine::drain), stops the workers and closes the record. Takes at most the sum of `patience`, [`LAST_REPLIES`] and
-    /// [`RECORD_CLOSE`].
+    /// [Drains](Engine::drain), stops the workers and closes the record. Takes at most the sum of `patience`,
+    /// [`LAST_REPLIES`] and [`RECORD_CLOSE`].
     pub async fn shut_down(&self, patience: Duration) {
         self.drain(patience).await;
         let replies = async {

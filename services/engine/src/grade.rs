@@ -248,8 +248,8 @@ impl Lanes {
         units.iter().map(|unit| self.done(*unit, started, stopped(), false)).collect()
     }
 
-    /// Returns results that need no grader: the node is stopping, the client has disconnected, the task is invalid, the completion is too
-    /// long, or the outcome is cached.
+    /// Returns results that need no grader: the node is stopping, the client has disconnected, the task is invalid, the
+    /// completion is too long, or the outcome is cached.
     fn before(&self, unit: Unit) -> Before<'_> {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];

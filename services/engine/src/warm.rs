@@ -1,5 +1,5 @@
-//! Warm-up: does work that would otherwise delay the first batch, such as building tables on first use, loading pages of the binary and
-//! the first read of the record. It writes nothing to the record, the metrics or the caches.
+//! Warm-up: does work that would otherwise delay the first batch, such as building tables on first use, loading pages
+//! of the binary and the first read of the record. It writes nothing to the record, the metrics or the caches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

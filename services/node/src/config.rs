@@ -250,8 +250,8 @@ pub struct RewardModels {
     pub default: String,
     /// Where sources that are not in the folder are fetched from; empty for nowhere.
     pub hub: String,
-    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources in `load` are
-    /// always fetched.
+    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources
+    /// in `load` are always fetched.
     pub fetch: Fetching,
     /// Where they run: `cpu` or `cuda:N`.
     pub device: String,

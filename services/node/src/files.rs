@@ -15,8 +15,8 @@ const KEPT_ENOUGH: usize = 1_024;
 /// Default limit on connections, since each takes some memory besides its file.
 const MOST_CONNECTIONS: usize = 10_000;
 
-/// Raises the soft limit on open files to the hard limit: shells set 1,024, and each connection takes one. The hard limit is left to the
-/// administrator.
+/// Raises the soft limit on open files to the hard limit: shells set 1,024, and each connection takes one. The hard
+/// limit is left to the administrator.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {

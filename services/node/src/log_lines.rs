@@ -1,5 +1,5 @@
-//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded queue and written by a thread, and lines
-//! that cannot be written, or for which the queue has no space, are dropped and counted.
+//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded queue and written by a
+//! thread, and lines that cannot be written, or for which the queue has no space, are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than it takes to log this much.
+/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than it takes to log
+/// this much.
 const WAITING_BYTES: usize = 1 << 20;
 
 /// Bytes counted for a line in addition to its text.

@@ -19,7 +19,8 @@ use tokio::net::TcpListener;
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 
-/// How long closing waits for the database to apply the entries in the spool: less than [`RECORD_CLOSE`], which includes the other steps.
+/// How long closing waits for the database to apply the entries in the spool: less than [`RECORD_CLOSE`], which
+/// includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
 const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
 
@@ -196,8 +197,9 @@ impl Node {
         TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
     }
 
-    /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the record. After `stop`, this returns within
-    /// the sum of `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`]; immediately if there is no load and the disk works.
+    /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the record. After `stop`,
+    /// this returns within the sum of `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`];
+    /// immediately if there is no load and the disk works.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] when metrics cannot be collected.
@@ -249,8 +251,8 @@ impl Node {
         }
     }
 
-    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects pending model requests, and closes the
-    /// record.
+    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects pending model
+    /// requests, and closes the record.
     async fn finish(&self) {
         self.engine.drain(Duration::from_secs(self.config.server.shutdown_seconds)).await;
         self.sandboxes.cells.stop().await;

@@ -23,7 +23,8 @@ const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process: lines that cannot be written are dropped.
+/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process: lines that cannot be
+/// written are dropped.
 ///
 /// # Errors
 /// If the filter is malformed or the thread cannot be started. Calling this twice is not an error: the first call wins.

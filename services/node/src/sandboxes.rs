@@ -83,8 +83,8 @@ impl Sandboxes {
         self.cells.warm()
     }
 
-    /// Runs an empty program of each language and an empty query in every cell, so that no client request has to wait until a cell
-    /// maps an image or compiles its first module.
+    /// Runs an empty program of each language and an empty query in every cell, so that no client request has to wait
+    /// until a cell maps an image or compiles its first module.
     pub async fn warm(&self) {
         let cells = 0..self.cells.count();
         for language in &self.languages {

@@ -45,9 +45,9 @@ pub(crate) enum DatabaseError {
     Panicked(String),
 }
 
-/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state of the database. The list is
-/// short on purpose: with any other code the entry stays in the spool and is retried.
-/// `SQLITE_ERROR` is the code of an integer overflow but also of a missing table; [`Database::probe`] distinguishes them.
+/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state of the database. The
+/// list is short on purpose: with any other code the entry stays in the spool and is retried. `SQLITE_ERROR` is the
+/// code of an integer overflow but also of a missing table; [`Database::probe`] distinguishes them.
 const ENTRY_CODES: [u32; 5] = [
     1,  // SQLITE_ERROR
     18, // SQLITE_TOOBIG
@@ -107,7 +107,8 @@ pub(crate) trait Database: Send + Sync {
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>>;
 
-    /// Applies an entry after newer ones. Grades that are already present are not changed; a claim of another batch is kept.
+    /// Applies an entry after newer ones. Grades that are already present are not changed; a claim of another batch is
+    /// kept.
     fn apply_late(&self, loaded: Arc<Loaded>, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
     /// Checks that the database accepts an entry that is known to be valid. Has no lasting effect.

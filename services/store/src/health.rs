@@ -1,4 +1,5 @@
-//! Tracks the health of the spool thread and the database writer: whether entries are recorded and applied, and if not, why.
+//! Tracks the health of the spool thread and the database writer: whether entries are recorded and applied, and if not,
+//! why.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -12,7 +12,8 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// A future that returns a panic as an error. Values that it borrowed may then be in an inconsistent state and must not be used again.
+/// A future that returns a panic as an error. Values that it borrowed may then be in an inconsistent state and must not
+/// be used again.
 pub(crate) struct CatchPanic<'f, T>(Pin<Box<dyn Future<Output = T> + Send + 'f>>);
 
 impl<'f, T> CatchPanic<'f, T> {

@@ -236,7 +236,8 @@ impl DurableStore {
     async fn check(&self) -> Result<(), StoreError> {
         self.health.check()?;
         if let (Some(_), Some(folder)) = (self.health.append_error(), self.folder.clone()) {
-            // While the node is not ready it may receive no batches, so no append would reveal that the spool works again.
+            // While the node is not ready it may receive no batches, so no append would reveal that the spool works
+            // again.
             let tried = blocking(move || folder.probe()).await.map_err(|error| error.to_string());
             self.health.appended(tried.clone());
             tried.map_err(|error| {

@@ -1,10 +1,10 @@
 //! Responsible for bringing recorded entries into the database: in order, many in one transaction, however long the database is away.
 //! Answers no request; a recorded entry is durable in the spool and visible through [`Pending`] before it gets here.
 //!
-//! An entry that the database rejects must not block those after it. After a failure that an entry may have caused, the next transaction
-//! has half as many entries, until one entry is alone. If the database rejects that entry [`TRIES`] times but accepts one that is known
-//! to be valid, the entry is set aside (see `spool::aside`) and the progress moves past it. Failures of disk, locks and files are retried
-//! forever and set nothing aside.
+//! An entry that the database rejects must not block those after it. After a failure that an entry may have caused, the
+//! next transaction has half as many entries, until one entry is alone. If the database rejects that entry [`TRIES`]
+//! times but accepts one that is known to be valid, the entry is set aside (see `spool::aside`) and the progress moves
+//! past it. Failures of disk, locks and files are retried forever and set nothing aside.
 //!
 //! A segment is deleted only when the database has said that everything applied so far survives power loss; see
 //! [`Database::checkpoint`].
@@ -115,7 +115,8 @@ pub(crate) struct Writer {
     pub(crate) draining: watch::Receiver<bool>,
     /// How far the database is.
     pub(crate) progress: Position,
-    /// Start positions of entries that were set aside and are retried, because the database lost the progress past them.
+    /// Start positions of entries that were set aside and are retried, because the database lost the progress past
+    /// them.
     pub(crate) retried: BTreeSet<Position>,
 }
 
@@ -273,7 +274,8 @@ impl Writer {
         self.pending.forget_through(progress);
     }
 
-    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects a valid entry as well.
+    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects a valid entry as
+    /// well.
     async fn set_aside(&mut self, item: &Arc<Item>, error: &DatabaseError) -> Result<(), DatabaseError> {
         self.database.probe(self.clock.unix_us()).await?;
         let (batch, grades) = (item.digest.batch, item.digest.totals.grades);

@@ -1,4 +1,5 @@
-//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of mathematics, for numbers and for objects.
+//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of mathematics, for numbers and
+//! for objects.
 
 use std::hint::black_box;
 

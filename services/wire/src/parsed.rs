@@ -1,7 +1,7 @@
 //! Computes an upper bound of the memory of a parsed JSON text from its bytes as they arrive, before it is parsed.
 //!
-//! The text is not validated. A parser stops at the first error, and up to that point the scanner reads the text as the parser does, so
-//! the result is never below what the parser allocated.
+//! The text is not validated. A parser stops at the first error, and up to that point the scanner reads the text as the
+//! parser does, so the result is never below what the parser allocated.
 
 use memchr::memchr2;
 

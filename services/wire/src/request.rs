@@ -136,7 +136,8 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     Ok(decoded)
 }
 
-/// How lone surrogates of a batch are treated: replaced in text that is only graded or stored, rejected in fields that affect grading.
+/// How lone surrogates of a batch are treated: replaced in text that is only graded or stored, rejected in fields that
+/// affect grading.
 fn in_batch(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), item @ ..] if items.is("items") => in_item(item),

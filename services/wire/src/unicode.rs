@@ -1,8 +1,9 @@
-//! Handles lone surrogates in JSON texts, such as `"\ud800"`, which are valid JSON but cannot be represented in a Rust string.
+//! Handles lone surrogates in JSON texts, such as `"\ud800"`, which are valid JSON but cannot be represented in a Rust
+//! string.
 //!
-//! They occur when a model's output is cut in the middle of a character, and Python's `json` sends them. In text that is only graded or
-//! stored they are read as U+FFFD, with a warning; in fields that affect grading, such as a task, they are an error. Bodies are searched
-//! for them only after parsing failed, so other bodies pay no cost.
+//! They occur when a model's output is cut in the middle of a character, and Python's `json` sends them. In text that
+//! is only graded or stored they are read as U+FFFD, with a warning; in fields that affect grading, such as a task,
+//! they are an error. Bodies are searched for them only after parsing failed, so other bodies pay no cost.
 
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
@@ -64,8 +65,8 @@ impl Replaced {
     }
 }
 
-/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and returns a warning for each place. `base`
-/// is the pointer of the body.
+/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and returns a warning for
+/// each place. `base` is the pointer of the body.
 ///
 /// # Errors
 /// The [`Problem`] of `read`, or that of a text which `treatment` rejects.
@@ -175,7 +176,8 @@ fn code_unit(content: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Visits the strings of a JSON text in order and tracks the path to each. On invalid JSON the path is unspecified, but the walk terminates.
+/// Visits the strings of a JSON text in order and tracks the path to each. On invalid JSON the path is unspecified, but
+/// the walk terminates.
 #[derive(Default)]
 struct Walk {
     at: usize,

@@ -2,7 +2,8 @@
 //!
 //! The last line is the rollout as JSON, `{"prompt": …, "completion": …}`; everything before it is the template.
 //!
-//! Properties: rendering is deterministic and its output bounded; the spans of the prompt are within the output, in order.
+//! Properties: rendering is deterministic and its output bounded; the spans of the prompt are within the output, in
+//! order.
 
 use assay_core::Completion;
 use assay_reward_model::fuzzing::render;

@@ -2,8 +2,8 @@
 //!
 //! The file ends at a line `---`; each line after it is a variable, `NAME=value`.
 //!
-//! Properties: errors and the printed configuration contain no password; an accepted configuration is unchanged after it is printed and
-//! read again.
+//! Properties: errors and the printed configuration contain no password; an accepted configuration is unchanged after
+//! it is printed and read again.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,5 +1,6 @@
-//! The fuzz targets: a function over bytes for each parser of untrusted input. libFuzzer calls it (`fuzz/`), and the test suite calls it
-//! with every seed, every regression case and mutations of them. This crate contains neither mutators nor a corpus.
+//! The fuzz targets: a function over bytes for each parser of untrusted input. libFuzzer calls it (`fuzz/`), and the
+//! test suite calls it with every seed, every regression case and mutations of them. This crate contains neither
+//! mutators nor a corpus.
 //!
 //! A target panics if a property does not hold. Each module describes its input.
 

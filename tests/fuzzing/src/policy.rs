@@ -2,8 +2,8 @@
 //!
 //! The first line is the policy as JSON; the bytes after it are the group, with arbitrary bit patterns as numbers.
 //!
-//! Properties: a policy is unchanged by a round trip; an error points into it; every resulting number is finite; masked items stay
-//! masked; the weights of a group sum to 1.
+//! Properties: a policy is unchanged by a round trip; an error points into it; every resulting number is finite; masked
+//! items stay masked; the weights of a group sum to 1.
 
 use assay_core::{Reward, Score};
 use assay_correction::group::Group;

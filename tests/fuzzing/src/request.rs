@@ -1,7 +1,7 @@
 //! Request bodies: every decoder of `assay-wire` reads the same bytes.
 //!
-//! Properties: the result is within the limits and unchanged by a round trip; an error has a pointer to a field of the body, or to
-//! a missing field of an object in the body.
+//! Properties: the result is within the limits and unchanged by a round trip; an error has a pointer to a field of the
+//! body, or to a missing field of an object in the body.
 
 use std::collections::BTreeSet;
 

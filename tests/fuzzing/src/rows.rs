@@ -1,7 +1,7 @@
 //! Rows of datasets in every format.
 //!
-//! Properties: reading terminates; rows are returned in file order; rows are unchanged by a round trip; broken files are reported; memory
-//! is bounded by the size of the file.
+//! Properties: reading terminates; rows are returned in file order; rows are unchanged by a round trip; broken files
+//! are reported; memory is bounded by the size of the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -2,8 +2,8 @@
 //!
 //! The first byte selects where the rest is split into noise and the payload of a frame.
 //!
-//! Properties: arbitrary bytes are not a frame; a sealed payload is found after any noise; an entry is unchanged by a round trip; a start
-//! recovers exactly the entries that can be decoded, and so does a second start.
+//! Properties: arbitrary bytes are not a frame; a sealed payload is found after any noise; an entry is unchanged by a
+//! round trip; a start recovers exactly the entries that can be decoded, and so does a second start.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -7,8 +7,8 @@ use quick_cache::sync::Cache;
 
 use crate::{Rows, Sequence};
 
-/// Cost of an entry in addition to its numbers: its slot in the table, which doubles when it is full, and in the list of recently
-/// evicted keys.
+/// Cost of an entry in addition to its numbers: its slot in the table, which doubles when it is full, and in the list
+/// of recently evicted keys.
 const ENTRY_BYTES: u64 = 192;
 
 /// Most numbers of a readout that is cached: a larger embedding would evict many scores and is rarely requested twice.
@@ -51,7 +51,8 @@ pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
 impl Readouts {
     /// A cache of `most` bytes; 0 makes one that keeps nothing.
     pub(super) fn new(most: u64) -> Self {
-        // The capacity in entries sets the initial size of the table and of the list of evicted keys; the limit is the weight.
+        // The capacity in entries sets the initial size of the table and of the list of evicted keys; the limit is the
+        // weight.
         let entries = usize::try_from(most / ENTRY_BYTES).unwrap_or(usize::MAX).clamp(32, 16_384);
         Self((most > 0).then(|| Cache::with_weighter(entries, most, Bytes)))
     }

@@ -216,7 +216,8 @@ mod tests {
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
         let labels: BTreeSet<_> = (0..10_000).map(|at| label(&format!("failed-{at}"))).collect();
         assert_eq!(labels.len(), 1);
-        // Successful loads under new names stop at the limit as well. This fills the labels of the process, which no other test reads.
+        // Successful loads under new names stop at the limit as well. This fills the labels of the process, which no
+        // other test reads.
         (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
         assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
         assert_eq!(label("loaded-9999"), UNKNOWN);

@@ -37,7 +37,8 @@ pub(super) struct Bound {
 }
 
 impl BodyKind {
-    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if only the settings apply.
+    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if only the settings
+    /// apply.
     const fn own(self) -> Option<(usize, usize)> {
         match self {
             Self::Batch => None,

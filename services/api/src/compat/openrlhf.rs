@@ -3,8 +3,9 @@
 //! A query is a whole text, prompt and response with the special tokens of the chat template. As there, none is added, and the text ends in
 //! exactly one end-of-sequence token. Unlike there, a query that is too long is refused: cut on the right it would lose the answer.
 //!
-//! With several URLs, the client sends its only query to the first and an empty list to the others. It uses only the first reply, but retries
-//! every request that fails and then drops the reward. An empty list is therefore answered with empty lists, without asking a model.
+//! With several URLs, the client sends its only query to the first and an empty list to the others. It uses only the
+//! first reply, but retries every request that fails and then drops the reward. An empty list is therefore answered
+//! with empty lists, without asking a model.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;

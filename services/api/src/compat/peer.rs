@@ -1,6 +1,7 @@
 //! The servers whose APIs are emulated: the path prefix and the error format of each.
 //!
-//! Errors from the layers that all routes share are converted to the emulated server's format, like those of its own routes.
+//! Errors from the layers that all routes share are converted to the emulated server's format, like those of its own
+//! routes.
 
 use assay_core::ErrorCode;
 use axum::extract::Request;

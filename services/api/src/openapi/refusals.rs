@@ -1,5 +1,6 @@
-//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new route declares only its own
-//! errors. A route of an emulated server returns errors in that server's format, with its statuses for the same causes.
+//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new route declares only
+//! its own errors. A route of an emulated server returns errors in that server's format, with its statuses for the same
+//! causes.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Tracks what a connection is doing: waiting for a request, processing requests, or waiting for the client to read a reply. The server
-//! uses this to decide which connections to close.
+//! Tracks what a connection is doing: waiting for a request, processing requests, or waiting for the client to read a
+//! reply. The server uses this to decide which connections to close.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::state::ConnectionLimits;
 
-/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in pieces, so that a client that stops
-/// reading is detected.
+/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in pieces, so that a client
+/// that stops reading is detected.
 const PIECE: usize = 64 << 10;
 
 /// The state of one connection.
@@ -59,7 +59,8 @@ pub(crate) enum Reason {
     Closing,
 }
 
-/// The order in which connections without a request are replaced: those that never had one first, then those that have been idle longest.
+/// The order in which connections without a request are replaced: those that never had one first, then those that have
+/// been idle longest.
 pub(crate) type Rank = (bool, Instant);
 
 impl Activity {
@@ -79,8 +80,9 @@ impl Activity {
         Exchange { activity: Arc::clone(self), number }
     }
 
-    /// Records whether the last write to the socket was blocked. This detects an HTTP/1 client that does not read. An HTTP/2 client reads
-    /// from the socket but can withhold flow-control credit from a reply, which is detected by the body of the reply.
+    /// Records whether the last write to the socket was blocked. This detects an HTTP/1 client that does not read. An
+    /// HTTP/2 client reads from the socket but can withhold flow-control credit from a reply, which is detected by the
+    /// body of the reply.
     pub(super) fn blocked(&self, blocked: bool) {
         let mut state = self.state();
         state.blocked = blocked.then(|| state.blocked.unwrap_or_else(Instant::now));

@@ -1,5 +1,5 @@
-//! Manages the open connections: limits their number, replaces idle ones with new ones, and closes those that are idle or whose client
-//! does not read its reply.
+//! Manages the open connections: limits their number, replaces idle ones with new ones, and closes those that are idle
+//! or whose client does not read its reply.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ impl Connections {
         self.open.is_empty()
     }
 
-    /// Serves a new connection. At the limit it replaces a connection without a request; if all have requests, the new one may only
-    /// request health checks and metrics.
+    /// Serves a new connection. At the limit it replaces a connection without a request; if all have requests, the new
+    /// one may only request health checks and metrics.
     pub(super) fn add(&mut self, stream: TcpStream) {
         let full = self.open.len() >= self.limits.most;
         let over_limit = full && !self.make_room();
@@ -69,7 +69,8 @@ impl Connections {
         self.count();
     }
 
-    /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank) order. `false` when all have requests.
+    /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank) order. `false` when all
+    /// have requests.
     pub(super) fn make_room(&mut self) -> bool {
         let ranked = self.open.iter().filter_map(|(number, open)| Some((open.activity.rank()?, *number)));
         let Some((_, number)) = ranked.min() else { return false };
@@ -79,7 +80,8 @@ impl Connections {
 
     /// Resolves when a connection has ended; `None` if no connection is open.
     pub(super) async fn ended(&mut self) -> Option<()> {
-        // An aborted task was already removed from `open`; the number of one that panicked is unknown here, and `check` removes it.
+        // An aborted task was already removed from `open`; the number of one that panicked is unknown here, and `check`
+        // removes it.
         if let Ok(number) = self.tasks.join_next().await? {
             self.open.remove(&number);
         }

@@ -27,8 +27,8 @@ pub(crate) struct NextQuery {
     judged: Option<bool>,
 }
 
-/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw and its probability are recorded, so
-/// that an adjudication of the grade counts towards the rates of its channel.
+/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw and its probability
+/// are recorded, so that an adjudication of the grade counts towards the rates of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
     (status = 200, description = "The grade, or null when there is none", body = DrawnBody),
     (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),

@@ -1,6 +1,6 @@
-//! Tracks quotes and lines of separated values while they are read, because CSV readers have two shortcomings: they silently close an open
-//! quote at the end of the file, with all following rows in one value; and for a record after an empty line, or after the second byte
-//! of a line break, they report that position as its start.
+//! Tracks quotes and lines of separated values while they are read, because CSV readers have two shortcomings: they
+//! silently close an open quote at the end of the file, with all following rows in one value; and for a record after an
+//! empty line, or after the second byte of a line break, they report that position as its start.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -64,7 +64,8 @@ impl<R> Quotes<R> {
         }
     }
 
-    /// The line of the record that was read from `byte` on, which may start with empty lines. Records must be requested in order.
+    /// The line of the record that was read from `byte` on, which may start with empty lines. Records must be requested
+    /// in order.
     pub(super) fn line_of(&mut self, byte: u64) -> u64 {
         while let Some(breaks) = self.breaks.pop_front_if(|breaks| breaks.from <= byte) {
             self.record += breaks.lines;

@@ -1,4 +1,5 @@
-//! The first signal shuts down in order and within the time limit, a second one ends the process at once, and no worker is left behind.
+//! The first signal shuts down in order and within the time limit, a second one ends the process at once, and no worker
+//! is left behind.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -112,7 +112,7 @@ fn nearest(name: &str, known: &[(String, String)]) -> String {
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    // Names of variables may have any length; names of settings are short.
+    // Names of variables may have any length, but names of settings are short.
     for (at, mine) in one.chars().take(256).enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], at + 1);
         for (place, its) in other.iter().enumerate() {

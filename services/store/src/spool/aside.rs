@@ -1,8 +1,8 @@
-//! Stores the entries that the database rejected: one file for each in the spool's folder, with its frame and the reason. The writer
-//! decides what is set aside, and the operator decides when it is applied.
+//! Stores the entries that the database rejected: one file for each in the spool's folder, with its frame and the
+//! reason. The writer decides what is set aside, and the operator decides when it is applied.
 //!
-//! A file is synced to disk before the progress moves past its entry. After a crash between the two, the entry is retried; if it is
-//! rejected again, the same file is written, because its name is the entry's position.
+//! A file is synced to disk before the progress moves past its entry. After a crash between the two, the entry is
+//! retried; if it is rejected again, the same file is written, because its name is the entry's position.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -206,7 +206,8 @@ mod tests {
         }
     }
 
-    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin; returns those that were recorded.
+    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin; returns those that
+    /// were recorded.
     fn append(count: u128, bytes: usize) -> Vec<u128> {
         let mut path = String::new();
         io::stdin().read_line(&mut path).unwrap();

@@ -4,8 +4,9 @@
 //! head (the entry without contents, in postcard), then the packs and the reply as they are. Contents stay out of the head because a
 //! scan at start needs none of them.
 //!
-//! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and the checksum therefore depend on the
-//! spool's secret key ([`Seal`]): after damage, recovery finds only frames that this spool wrote.
+//! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and the checksum
+//! therefore depend on the spool's secret key ([`Seal`]): after damage, recovery finds only frames that this spool
+//! wrote.
 
 use std::sync::Arc;
 
@@ -196,8 +197,8 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
-/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so that contents crafted to look like
-/// many frames do not cause many checksums to be computed.
+/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so that contents crafted
+/// to look like many frames do not cause many checksums to be computed.
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())

@@ -86,8 +86,8 @@ fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
     Ok((lock, found))
 }
 
-/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst a part of a key with which no frame
-/// has been written.
+/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst a part of a key
+/// with which no frame has been written.
 fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
     let mut text = format!("{}\n", identity.name);
     for byte in identity.key {

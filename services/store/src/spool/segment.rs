@@ -12,8 +12,8 @@ use super::OpenSpoolError;
 use super::frame::Seal;
 use super::identity::{self, IDENTITY, Identity};
 
-/// First bytes of every segment: the file type and the version of its frames. A change in the layout of rows requires a new version.
-/// The 16 bytes of the key check follow.
+/// First bytes of every segment: the file type and the version of its frames. A change in the layout of rows requires a
+/// new version. The 16 bytes of the key check follow.
 pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
 
 /// The previous version, without a key: still read, but no longer written.

@@ -16,9 +16,10 @@
 //!
 //! # Failed transactions
 //!
-//! If a disk is full or broken, SQLite rolls a transaction back by itself. The driver does not notice: its connection still counts the
-//! transaction as open and can never begin another. After any failed transaction its connection is therefore closed, and the next
-//! transaction opens a new one. An in-memory database exists only as long as its connection, which is rolled back instead.
+//! If a disk is full or broken, SQLite rolls a transaction back by itself. The driver does not notice: its connection
+//! still counts the transaction as open and can never begin another. After any failed transaction its connection is
+//! therefore closed, and the next transaction opens a new one. An in-memory database exists only as long as its
+//! connection, which is rolled back instead.
 
 mod apply;
 mod channels;
@@ -113,8 +114,8 @@ fn follow_links(mut path: PathBuf) -> PathBuf {
 struct Opened {
     path: PathBuf,
     id: FileId,
-    /// Prevents the file's inode number from being reused while no connection is open. Opened with `O_PATH`, because closing any other
-    /// descriptor of the file would release the locks that connections have on it.
+    /// Prevents the file's inode number from being reused while no connection is open. Opened with `O_PATH`, because
+    /// closing any other descriptor of the file would release the locks that connections have on it.
     _file: fs::File,
 }
 

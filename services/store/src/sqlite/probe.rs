@@ -1,5 +1,5 @@
-//! Distinguishes an invalid entry from a database that rejects all entries: provides an entry that is known to be valid, which the caller
-//! applies in a transaction that is rolled back.
+//! Distinguishes an invalid entry from a database that rejects all entries: provides an entry that is known to be
+//! valid, which the caller applies in a transaction that is rolled back.
 
 use std::sync::Arc;
 

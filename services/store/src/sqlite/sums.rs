@@ -1,6 +1,6 @@
-//! SQL for upserts that add to existing sums. A sum that SQLite cannot represent would make its entry fail forever: an integer that
-//! overflows becomes a real, which strict tables reject in an integer column, and infinity minus infinity becomes null. Sums therefore
-//! saturate at the largest numbers, like those of [`assay_core::sum`].
+//! SQL for upserts that add to existing sums. A sum that SQLite cannot represent would make its entry fail forever: an
+//! integer that overflows becomes a real, which strict tables reject in an integer column, and infinity minus infinity
+//! becomes null. Sums therefore saturate at the largest numbers, like those of [`assay_core::sum`].
 
 use assay_core::sum;
 

@@ -8,8 +8,8 @@ fn block(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
 
-/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node has at least 5 keys, and one key
-/// separates two nodes.
+/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node has at least 5
+/// keys, and one key separates two nodes.
 fn nodes(keys: usize) -> Vec<usize> {
     let mut levels = vec![if keys <= 11 { 1 } else { (keys + 1) / 6 }];
     while let Some(&below) = levels.last().filter(|below| **below > 1) {

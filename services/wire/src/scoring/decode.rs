@@ -60,7 +60,8 @@ pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, 
     Ok(decoded)
 }
 
-/// How lone surrogates of a request are treated: replaced in text that the model scores, rejected in fields that affect the result.
+/// How lone surrogates of a request are treated: replaced in text that the model scores, rejected in fields that affect
+/// the result.
 fn in_request(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), input @ ..] if items.is("items") => in_input(input),

@@ -180,7 +180,8 @@ pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body
         return Err(Trouble::Input(message.to_owned()).into());
     }
     let items = request.items.into_list();
-    // Each input repeats the query, so that a small body could expand to a very large one: checked before the inputs are built.
+    // Each input repeats the query, so that a small body could expand to a very large one: checked before the inputs
+    // are built.
     let (most, texts) = (api.limits().body_bytes, items.iter().map(|item| item.len() + request.query.len()));
     if texts.fold(0, usize::saturating_add) > most {
         let message = format!(
