@@ -58,7 +58,7 @@ scripts:
 unit:
 	$(CARGO) test --locked --workspace
 
-openapi: build ## send requests made from the OpenAPI document to a server of its own for FOR=600 seconds and compare the replies with it
+openapi: build ## test the API against its OpenAPI document with generated requests for FOR=600 seconds
 	python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds $(FOR) $(ARGS)
 
 openapi-minute: build
@@ -137,5 +137,5 @@ check-rows: build ## check a million made-up rows of mathematics, as JSON lines 
 worst: ## time mathematical answers made to be slow; fails over 50 ms of CPU for one, or 2 ms for one in a hundred; ARGS as in `--seed 2`
 	$(CARGO) run --locked --package assay-math --example worst -- $(ARGS)
 
-fuzz: ## fuzz every parser of untrusted bytes, FOR=600 seconds each; TARGET=policy for one; needs `cargo install cargo-fuzz --locked`
+fuzz: ## fuzz every parser of untrusted input, FOR=600 seconds each; TARGET=policy runs only that target; needs `cargo install cargo-fuzz --locked`
 	CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/fuzz" python3 tests/fuzzing/run.py --seconds $(FOR) $(TARGET) -- $(ARGS)

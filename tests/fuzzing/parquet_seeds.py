@@ -1,4 +1,4 @@
-"""Writes `seeds/parquet` and `cases/parquet` anew; needs `pip install pyarrow`. Each file is small and covers other encodings, codecs and types."""
+"""Regenerates `seeds/parquet` and `cases/parquet`; needs `pip install pyarrow`. The files are small and cover different encodings."""
 
 import datetime
 import decimal
@@ -42,7 +42,7 @@ def main():
         ("delta_texts", WORDS, {**plain, "column_encoding": {"word": "DELTA_BYTE_ARRAY"}, "data_page_version": "2.0"}),
         ("types", TYPES, plain),
     ]:
-        # Without the schema of Arrow, which nothing here reads.
+        # Without the Arrow schema, which is not used.
         pq.write_table(pa.table(table), FOLDER / f"{name}.parquet", store_schema=False, **options)
     write_claims()
 

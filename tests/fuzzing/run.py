@@ -1,7 +1,7 @@
-"""Fuzzes targets one after the other with libFuzzer: `run.py [--seconds N] [TARGET…] [-- LIBFUZZER OPTIONS]`; all without a name.
+"""Runs fuzz targets one after another with libFuzzer: `run.py [--seconds N] [TARGET…] [-- LIBFUZZER OPTIONS]`; by default all of them.
 
-Needs `cargo install cargo-fuzz --locked`. The corpus grows beside the build output; what fails a target is kept in
-`fuzz/artifacts/TARGET`. Once its cause is fixed, it goes to `cases/TARGET`, which the test suite runs.
+Needs `cargo install cargo-fuzz --locked`. The corpus is kept beside the build output. Inputs that make a target fail are written to
+`fuzz/artifacts/TARGET`; once the cause is fixed, move them to `cases/TARGET`, which the test suite runs.
 """
 
 import argparse
@@ -16,13 +16,13 @@ import tomllib
 import seeds
 
 HERE = pathlib.Path(__file__).parent.resolve()
-# Bytes of an input: long enough for every construct, short enough for many executions.
+# Longest input in bytes: long enough for every construct, short enough for many executions.
 LONGEST = {"math_decide": 1000, "math_read": 1000, "parquet": 16384}
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"]
 
 
 def targets():
-    """The targets with their features, as the manifest lists them."""
+    """Returns the targets and their features from the manifest."""
     manifest = tomllib.loads((HERE / "fuzz/Cargo.toml").read_text())
     return {binary["name"]: binary["required-features"][0] for binary in manifest["bin"]}
 
@@ -38,7 +38,7 @@ def fuzz(target, feature, seconds, corpus, options):
         limits.append(f"-dict={dictionary}")
     command = [os.environ.get("CARGO", "cargo"), "fuzz", "run", "--fuzz-dir", HERE / "fuzz", "--sanitizer", "none"]
     command += ["--no-default-features", "--features", feature, target, folder, *given, "--", *limits, *options]
-    # Targets that read files write them to memory.
+    # Targets that need files write them to a memory file system.
     memory = pathlib.Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as temporary:
         environment = os.environ | {"TMPDIR": temporary}

@@ -1,4 +1,4 @@
-"""Writes seeds made from the project's own cases and documents into a corpus folder; those in `seeds/` are written by hand."""
+"""Generates seeds from the project's test cases and documentation into a corpus folder; those in `seeds/` are written by hand."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import re
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
-LONGEST = 2000  # bytes; longer seeds slow every mutation down
+LONGEST = 2000  # bytes; longer seeds slow down every mutation
 LONGEST_MATH = 400  # longer cases are worst cases
 
 
@@ -35,7 +35,7 @@ def write(corpus):
         for case in list(cases(grader))[::10]:
             item = {name: case[name] for name in ["task", "completion"] if name in case}
             keep("request", json.dumps({"items": [item]}))
-    # A group of four with every part and measure, for each function of a policy.
+    # A group of four items with every part and measure, for each policy function.
     group = bytes([4]) + (b"\x60" + b"0(80(808" * 2) * 4 + (b"\x18(8" * 4)
     policies = (ROOT / "docs/POLICIES.md").read_text()
     for example in re.findall(r"^\| `\w+` \| `(\{.*\})` \|$", policies, re.MULTILINE):

@@ -50,7 +50,7 @@ fn every_reference_of_the_openapi_document_resolves() {
     assert!(dead.is_empty(), "{dead:?}");
     assert!(
         references.iter().any(|to| to == "#/components/schemas/Task_tools/$defs/call"),
-        "no grader's own `$defs` is used"
+        "no reference into a grader's own `$defs`"
     );
 }
 
@@ -67,7 +67,7 @@ fn collect_references(value: &serde_json::Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_operation_has_an_id_of_its_own() {
+fn every_operation_has_a_unique_id() {
     let document = assay_api::document(&crate::graders());
     let paths = document["paths"].as_object().unwrap().values();
     let operations = paths.flat_map(|operations| operations.as_object().unwrap().values());

@@ -1,5 +1,5 @@
-//! Every fuzz target over its seeds, its regression cases, and random mutations of both, the same on every run. `PROPTEST_CASES`
-//! sets how many mutations.
+//! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The mutations are the same
+//! on every run; `PROPTEST_CASES` sets their number.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn every_target_has_a_binary_and_seeds() {
     for kind in ["seeds", "cases"] {
         for entry in std::fs::read_dir(folder().join(kind)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(TARGETS.iter().any(|target| target.name == name), "no target is named as `{kind}/{name}`");
+            assert!(TARGETS.iter().any(|target| target.name == name), "no target for `{kind}/{name}`");
         }
     }
 }
@@ -53,7 +53,7 @@ fn targets_accept_their_seeds_and_cases() {
     }
 }
 
-/// A test for each target, named as it.
+/// Generates a test for each target, with the target's name.
 macro_rules! mutated {
     ($($name:ident),* $(,)?) => {
         const MUTATED: &[&str] = &[$(stringify!($name)),*];
@@ -147,12 +147,12 @@ fn spool_seeds_hold_entries() {
         let (cut, bytes) = bytes.split_first().unwrap();
         let frame = assay_store::fuzzing::seal(&bytes[usize::from(*cut)..]);
         let found = assay_store::fuzzing::decode(&frame);
-        assert!(found.is_some(), "{} is no entry of this release: run `writes_spool_seeds`", path.display());
+        assert!(found.is_some(), "{} is not an entry of this release; run `writes_spool_seeds`", path.display());
     }
 }
 
 #[test]
-#[ignore = "writes `seeds/spool` anew, after a change of the layout of frames"]
+#[ignore = "regenerates `seeds/spool`; run it after a change of the frame layout"]
 fn writes_spool_seeds() {
     let seeds = folder().join("seeds/spool");
     std::fs::create_dir_all(&seeds).unwrap();
@@ -179,7 +179,7 @@ fn events() -> Entry {
     Entry::of_events(BatchId::from(7), "local".into(), vec![Event::Calibrated(calibration)], 1)
 }
 
-/// An entry of two grades with their bodies, one of them compressed.
+/// An entry with two grades and their bodies, one of them compressed.
 fn grades() -> Entry {
     let mut entry = Entry { run: Some("run".into()), step: Some(3), items: 2, ..events() };
     entry.events.clear();

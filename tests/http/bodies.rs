@@ -33,13 +33,13 @@ async fn other_types_and_encodings_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn every_part_of_a_packed_body_is_counted_or_left_out() {
+async fn counts_or_ignores_every_part_of_a_compressed_body() {
     let service = service_with(|config| config.server.body_bytes = 100_000).await;
-    // Each part is small, and each claims a window of its own.
+    // Each part is small and declares its own window.
     let part = zstd::encode_all(&[b' '; 20_000][..], 19).unwrap();
     let got = service.grade_with(part.repeat(10), &[("content-encoding", "zstd")]).await;
     assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
-    // Of gzip, the first part is the body; a request that is cut short by that is no JSON.
+    // Only the first part of a gzip body is read; the truncated request is not JSON.
     let request = batch([item("1", "1")]).to_string();
     let (start, end) = request.split_at(20);
     let parts = [stored_gzip(start.as_bytes()), stored_gzip(end.as_bytes())].concat();
@@ -48,12 +48,12 @@ async fn every_part_of_a_packed_body_is_counted_or_left_out() {
 }
 
 #[tokio::test]
-async fn a_window_that_no_body_needs_is_refused() {
+async fn rejects_large_zstd_windows() {
     // A zstd frame (RFC 8878, section 3.1.1) with a window of 2 GiB and one block: 65,536 spaces.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 0x03, 0x00, 0x08, b' '];
     let got = service().await.grade_with(frame.to_vec(), &[("content-encoding", "zstd")]).await;
     assert_eq!(got.refusal(), (400, "malformed_json".into(), None));
-    assert!(got.json()["error"]["message"].as_str().unwrap().contains("does not unpack"));
+    assert!(got.json()["error"]["message"].as_str().unwrap().contains("cannot be unpacked"));
 }
 
 /// The bytes as a gzip file with one stored block (RFC 1951 section 3.2.4, RFC 1952): no packer needed.

@@ -1,5 +1,5 @@
-//! Connections over TCP: those that say nothing, stop halfway or take nothing are closed, those that are worked on are not, and a crowd
-//! locks nobody out.
+//! Connections over TCP: idle and stalled connections are closed, connections with a request in progress are not, and
+//! many idle connections do not lock out other clients.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 
 use crate::fixtures::{Service, batch, item, service_with};
 
-/// Longest wait for what must happen; only a broken service takes it.
+/// Timeout of waits for something that must happen; it is reached only if the service is broken.
 const LONG: Duration = Duration::from_secs(60);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// A service that listens.
+/// A service that accepts connections.
 struct Listening {
     service: Service,
     address: SocketAddr,
@@ -43,20 +43,20 @@ impl Listening {
         stream
     }
 
-    /// What a connection of its own answers to a GET.
+    /// Sends a GET on a new connection and returns the reply.
     async fn get(&self, path: &str) -> String {
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         rest(&mut self.connect(head.as_bytes()).await).await
     }
 
-    /// Stops it and waits for its end.
+    /// Stops the server and waits until it has ended.
     async fn stop(&mut self) {
         drop(self.stop.take());
         tokio::time::timeout(LONG, &mut self.serving).await.expect("the server ends").unwrap();
     }
 }
 
-/// Everything until the server closes.
+/// Reads until the server closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await.expect("the server closes");
@@ -66,7 +66,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One reply of a connection that stays open.
+/// Reads one reply and leaves the connection open.
 async fn reply(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let whole = |bytes: &[u8]| {
@@ -88,7 +88,7 @@ fn post_head(length: usize) -> String {
     format!("POST /v1/grade HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
 }
 
-/// A request of which the server reads the body, and waits for most of it.
+/// Sends a part of a request, so that the server waits for the rest of its body.
 async fn half_sent(server: &Listening, body: &str) -> TcpStream {
     let head = post_head(body.len()).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
     let mut stream = server.connect(head.as_bytes()).await;
@@ -157,7 +157,7 @@ async fn keeps_connections_that_are_worked_on() {
     .await;
     let body = small_batch();
     let mut stream = server.connect(post_head(body.len()).as_bytes()).await;
-    // Longer than every limit on connections without a request: the pause is what is tested.
+    // Longer than every limit on connections without a request: the test is about this pause.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     stream.write_all(body.as_bytes()).await.unwrap();
     let answer = reply(&mut stream).await;
@@ -199,7 +199,7 @@ async fn refuses_bodies_that_trickle() {
         () = trickle => 0,
     };
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("not whole after 1 s"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("incomplete after 1 s"), "{answer}");
     server.stop().await;
 }
 
@@ -218,7 +218,7 @@ async fn closes_connections_that_take_no_reply() {
     let mut server = listening(|config| config.server.reply_pause_seconds = 1).await;
     let ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut stream = server.connect(&ask.repeat(ASKED)).await;
-    // Nothing is read until the server has given up.
+    // Read nothing until the server has closed the connection.
     let closed = "assay_connections_closed_total{reason=\"stalled\"} ";
     while !server.get("/metrics").await.contains(closed) {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -229,7 +229,7 @@ async fn closes_connections_that_take_no_reply() {
 }
 
 #[tokio::test]
-async fn a_crowd_locks_nobody_out() {
+async fn idle_connections_lock_out_no_other_client() {
     let mut server = listening(|config| config.server.connections = 8).await;
     let mut kept = server.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     reply(&mut kept).await;
@@ -239,18 +239,15 @@ async fn a_crowd_locks_nobody_out() {
     }
     assert!(server.get("/healthz").await.ends_with("ok\n"));
     for stream in &mut crowd[..32] {
-        assert_eq!(rest(stream).await, "", "the oldest of the crowd made room");
+        assert_eq!(rest(stream).await, "", "the oldest idle connection is replaced");
     }
     kept.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    assert!(
-        reply(&mut kept).await.ends_with("ready\n"),
-        "connections that were used are kept before those that were not"
-    );
+    assert!(reply(&mut kept).await.ends_with("ready\n"), "connections that were used are replaced last");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn tells_how_it_is_when_all_connections_have_requests() {
+async fn answers_health_checks_when_all_connections_have_requests() {
     let mut server = listening(|config| config.server.connections = 2).await;
     let body = small_batch();
     let mut busy = Vec::new();
@@ -281,7 +278,7 @@ async fn refuses_heads_that_are_too_large() {
         (target, "404"),
     ] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
-        // The server may close before it has taken everything.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(head.as_bytes()).await;
         let mut answer = [0; 64];
         let read = tokio::time::timeout(LONG, stream.read(&mut answer)).await.unwrap().unwrap();
@@ -304,7 +301,7 @@ async fn refuses_hosts_that_do_not_parse() {
     let head = "GET http://evil.example/v1/graders HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let answer = rest(&mut server.connect(head.as_bytes()).await).await;
     let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
-    assert_eq!(body["error"]["code"], "other_site", "the target of the request counts as well");
+    assert_eq!(body["error"]["code"], "other_site", "the request target is checked as well");
     assert!(server.get("/v1/graders").await.starts_with("HTTP/1.1 200"));
     server.stop().await;
 }
@@ -320,7 +317,7 @@ async fn closes_every_connection_when_it_stops() {
     drop(server.stop.take());
     assert_eq!(rest(&mut kept).await, "");
     working.write_all(&body.as_bytes()[10..]).await.unwrap();
-    assert!(rest(&mut working).await.starts_with("HTTP/1.1 200"), "what was asked before is answered");
+    assert!(rest(&mut working).await.starts_with("HTTP/1.1 200"), "requests in progress are answered");
     server.stop().await;
     drop(silent);
     assert!(server.service.node.engine().admission().is_open(), "only connections were closed");

@@ -1,5 +1,5 @@
-//! The OpenAPI document against the router: what every route answers to requests that the shared layers refuse is declared, and its body
-//! has the declared schema.
+//! Compares the router with the OpenAPI document: every error that the shared layers return is declared on every route,
+//! and its body has the declared schema.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn operations(document: &Value) -> Vec<Operation<'_>> {
 }
 
 impl Operation<'_> {
-    /// A request with every path parameter set to `value`, and the query parameters that must be there.
+    /// A request with every path parameter set to `value`, and with the required query parameters.
     fn request(&self, value: &str) -> Builder {
         let mut path = String::new();
         for part in self.path.split_inclusive('/') {
@@ -46,7 +46,7 @@ impl Operation<'_> {
         Request::builder().method(self.method.as_str()).uri(format!("{path}?{}", query.join("&")))
     }
 
-    /// The response that is declared for a status, references followed.
+    /// The declared response for a status, with references resolved.
     fn response(&self, status: u16) -> Option<&Value> {
         let response = self.declared["responses"].get(status.to_string())?;
         match response["$ref"].as_str() {
@@ -55,7 +55,7 @@ impl Operation<'_> {
         }
     }
 
-    /// Asserts that a reply is as declared.
+    /// Asserts that a reply matches its declaration.
     fn check(&self, why: &str, got: &Got) {
         let status = got.status.as_u16();
         let place = format!("{} {}: {why}: {status}", self.method, self.path);
@@ -88,7 +88,7 @@ async fn document(service: &Service) -> Value {
     service.get("/openapi.json").await.json()
 }
 
-/// Sends one request to each operation and checks the reply; returns the statuses that were seen.
+/// Sends one request to each operation and checks the reply; returns the observed statuses.
 async fn provoke(
     service: &Service,
     why: &str,
@@ -104,7 +104,7 @@ async fn provoke(
         statuses.insert(got.status.as_u16());
         asked += 1;
     }
-    assert!(asked > 0, "no operation was asked: {why}");
+    assert!(asked > 0, "no operation was requested: {why}");
     statuses
 }
 
@@ -125,7 +125,7 @@ fn empty(builder: Builder) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn declares_refusals_of_shared_layers_on_every_route() {
+async fn declares_errors_of_shared_layers_on_every_route() {
     let service = service_with(|config| config.server.body_bytes = 1_000).await;
     let json = |builder: Builder| builder.header("content-type", "application/json");
     let foreign = |operation: &Operation<'_>| empty(operation.request("x").header("origin", "http://evil.example"));
@@ -151,7 +151,7 @@ async fn declares_refusals_of_shared_layers_on_every_route() {
 }
 
 #[tokio::test]
-async fn declares_replies_to_requests_without_a_fault_of_their_own() {
+async fn declares_replies_to_well_formed_requests() {
     let service = service().await;
     let json = |operation: &Operation<'_>, value: &str, body: &str| {
         let request = operation.request(value).header("content-type", "application/json");
@@ -192,7 +192,7 @@ async fn declares_replies_while_shutting_down() {
 }
 
 #[tokio::test]
-async fn declares_refusals_while_too_much_is_in_flight() {
+async fn declares_errors_while_too_much_is_in_flight() {
     let service = service_with(|config| config.engine.body_bytes_in_flight = 1).await;
     let send = |operation: &Operation<'_>| {
         let request = operation.request("x").header("content-type", "application/json");
@@ -203,7 +203,7 @@ async fn declares_refusals_while_too_much_is_in_flight() {
 }
 
 #[tokio::test]
-async fn refuses_methods_that_are_not_declared_with_those_that_are() {
+async fn rejects_undeclared_methods_and_lists_declared_ones() {
     let service = service().await;
     let document = document(&service).await;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -234,7 +234,7 @@ async fn refuses_methods_that_are_not_declared_with_those_that_are() {
 }
 
 #[tokio::test]
-async fn refuses_in_the_format_of_the_peer_whose_route_was_asked() {
+async fn returns_errors_in_the_format_of_the_emulated_server() {
     let service = service().await;
     let foreign = async |path: &str| {
         let got = service.send(empty(Request::get(path).header("origin", "http://evil.example"))).await;
@@ -252,7 +252,7 @@ async fn refuses_in_the_format_of_the_peer_whose_route_was_asked() {
 }
 
 #[tokio::test]
-async fn refuses_an_array_in_place_of_an_object() {
+async fn rejects_an_array_in_place_of_an_object() {
     let service = service().await;
     let put = Request::put("/v1/reward-models/rm").header("content-type", "application/json");
     let got = service.send(put.body("[null, null]".into()).unwrap()).await;

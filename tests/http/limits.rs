@@ -87,13 +87,13 @@ fn message(got: &Got) -> String {
     got.json()["error"]["message"].as_str().unwrap().to_owned()
 }
 
-/// An array that takes a hundred times its bytes once parsed.
+/// An array that takes a hundred times its size when parsed.
 fn small_objects(count: usize) -> String {
     format!("[{}{{}}]", r#"{"a":0},"#.repeat(count))
 }
 
 #[tokio::test]
-async fn what_a_body_becomes_is_counted_before_it_is_parsed() {
+async fn rejects_bodies_that_would_take_too_much_memory_when_parsed() {
     let service = service().await;
     let many = small_objects(1_000_000);
     for (field, rest) in [("meta", r#""task":{"type":"math","answer":"1"}"#), ("task", r#""meta":{}"#)] {
@@ -104,18 +104,18 @@ async fn what_a_body_becomes_is_counted_before_it_is_parsed() {
         assert_eq!(got.refusal(), (413, "body_too_large".into(), None));
         assert!(message(&got).contains("`server.parsed_bytes`"), "{}", message(&got));
     }
-    // Nothing stays counted.
+    // All counted memory was released.
     let admission = service.node.engine().admission();
     admission.body().grow(admission.most_body_bytes()).unwrap();
     still_up(&service).await;
 }
 
 #[tokio::test]
-async fn a_body_is_parsed_only_while_there_is_room_for_what_it_becomes() {
+async fn parses_a_body_only_if_its_parsed_form_fits_into_memory() {
     let service = service().await;
     let admission = service.node.engine().admission();
     let mut others = admission.body();
-    // Room for the bytes of the body, and not for its values.
+    // Enough memory for the bytes of the body, but not for its values.
     others.grow(admission.most_body_bytes() - (1 << 20)).unwrap();
     let body = format!(
         r#"{{"items":[{{"completion":"1","task":{{"type":"math","answer":"1"}},"meta":{{"x":{}}}}}]}}"#,
@@ -128,7 +128,7 @@ async fn a_body_is_parsed_only_while_there_is_room_for_what_it_becomes() {
 }
 
 #[tokio::test]
-async fn routes_that_take_no_batch_take_small_bodies() {
+async fn routes_without_batches_accept_only_small_bodies() {
     let service = service().await;
     let id = "0".repeat(26);
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
@@ -155,7 +155,7 @@ async fn routes_that_take_no_batch_take_small_bodies() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_one_value_is_refused_by_its_depth() {
+async fn rejects_deeply_nested_values() {
     let service = service().await;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let got = service.send(Request::post("/v1/policies/check").body(deep.into()).unwrap()).await;
@@ -163,7 +163,7 @@ async fn a_body_that_is_one_value_is_refused_by_its_depth() {
 }
 
 #[tokio::test]
-async fn one_lone_surrogate_costs_no_grade() {
+async fn grades_items_with_lone_surrogates() {
     let service = service().await;
     let task = r#""task":{"type":"math","answer":"1"}"#;
     let body = format!(

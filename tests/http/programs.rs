@@ -65,7 +65,7 @@ async fn a_peers_client_gets_what_it_reads() {
 }
 
 #[tokio::test]
-async fn a_large_program_and_half_a_character_are_run() {
+async fn runs_large_programs_and_programs_with_lone_surrogates() {
     let service = service().await;
     let request = |body: String| Request::post("/compat/sandboxfusion/run_code").body(Body::from(body)).unwrap();
     let long = format!("# {}", "x".repeat(200_000));

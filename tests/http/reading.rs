@@ -1,4 +1,4 @@
-//! Requests that only read change nothing: a page of another site can have a browser navigate to any of them.
+//! GET requests write nothing, because a page of another site can make a browser navigate to any of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tower::ServiceExt;
 
 use crate::fixtures::{Service, batch, item, service};
 
-/// A record that counts what is written to it.
+/// A record that counts writes.
 struct Counting {
     inner: Arc<dyn Store>,
     writes: Arc<AtomicUsize>,
@@ -129,12 +129,12 @@ impl Reader for Counting {
     }
 }
 
-/// Neither programs nor models: a request that reads needs none.
+/// Neither programs nor models: GET requests need none.
 struct Nothing;
 
 impl Execute for Nothing {
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
-        panic!("a request that reads ran a program")
+        panic!("a GET request ran a program")
     }
 }
 
@@ -148,15 +148,15 @@ impl RewardModels for Nothing {
     }
 
     fn score(&self, _: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
-        panic!("a request that reads asked a model")
+        panic!("a GET request used a model")
     }
 
     fn load(&self, _: String, _: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
-        panic!("a request that reads loaded a model")
+        panic!("a GET request loaded a model")
     }
 
     fn unload(&self, _: &str) -> Result<(), ModelError> {
-        panic!("a request that reads took a model away")
+        panic!("a GET request unloaded a model")
     }
 }
 
@@ -196,7 +196,7 @@ async fn navigate(router: &Router, method: Method, path: &str) -> (StatusCode, S
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// Addresses of the documented routes that take GET, their placeholders filled from the record.
+/// URLs of the documented GET routes, with placeholders filled from the record.
 async fn documented(router: &Router, grade: &str) -> Vec<String> {
     let (_, document) = navigate(router, Method::GET, "/openapi.json").await;
     let document: Value = serde_json::from_str(&document).unwrap();
@@ -209,7 +209,7 @@ async fn documented(router: &Router, grade: &str) -> Vec<String> {
     filled.collect()
 }
 
-/// Addresses under `/ui` that a page links to.
+/// URLs under `/ui` that a page links to.
 fn links(page: &str) -> Vec<String> {
     let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     links.filter(|link| link.starts_with("/ui")).map(|link| link.replace("&amp;", "&").replace("&#38;", "&")).collect()
@@ -228,7 +228,7 @@ async fn no_get_writes_to_the_record() {
     let drawing = "/v1/adjudications/next?channel=math/default";
     let draw = Request::post(drawing).body(Body::empty()).unwrap();
     assert_eq!(router.clone().oneshot(draw).await.unwrap().status(), 200);
-    assert_eq!(writes.swap(0, Ordering::Relaxed), 1, "a draw is counted, so the count works");
+    assert_eq!(writes.swap(0, Ordering::Relaxed), 1, "a draw is a write, so the counter works");
 
     let mut waiting = documented(&router, &grade).await;
     assert!(waiting.len() > 15, "{waiting:?}");
@@ -245,11 +245,11 @@ async fn no_get_writes_to_the_record() {
             waiting.extend(links(&body));
         }
     }
-    assert!(answered > 60, "{answered} of {} addresses answered", seen.len());
+    assert!(answered > 60, "{answered} of {} URLs answered", seen.len());
 }
 
 #[tokio::test]
-async fn navigations_draw_nothing() {
+async fn navigation_draws_no_grade() {
     let service = service().await;
     service.grade(&batch((0..4).map(|_| item("1", "\\boxed{1}")))).await;
     let (router, writes) = counted(&service);
@@ -257,9 +257,9 @@ async fn navigations_draw_nothing() {
     let (status, body) = navigate(&router, Method::GET, path).await;
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status.as_u16(), &body["error"]["code"]), (405, &json!("method_not_allowed")));
-    assert_eq!(navigate(&router, Method::POST, path).await.0, 403, "a form of another site");
+    assert_eq!(navigate(&router, Method::POST, path).await.0, 403, "a form on another site");
     assert_eq!(writes.load(Ordering::Relaxed), 0);
     let drawn = service.post(path, &Value::Null).await.json();
-    assert_eq!(drawn["grade"]["pass"], true, "all four are left");
+    assert_eq!(drawn["grade"]["pass"], true, "all four can still be drawn");
     assert_eq!(drawn["probability"], 0.25);
 }

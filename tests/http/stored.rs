@@ -31,7 +31,7 @@ async fn grades_are_listed_newest_first_page_by_page() {
 }
 
 #[tokio::test]
-async fn rewards_too_large_to_add_up_leave_the_record_working() {
+async fn records_rewards_whose_sum_overflows() {
     let service = service().await;
     for value in [1e308, -1e308, 1e308] {
         let mut one = item("2", "\\boxed{2}");

@@ -1,4 +1,4 @@
-"""Makes requests that reach stored rows, and checks what the test client has no check for."""
+"""Makes generated requests refer to stored rows, and adds checks that the test client lacks."""
 import itertools
 import json
 import os
@@ -14,7 +14,7 @@ ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.IGNORECASE)
 
 
 def stored(path, name, value):
-    """The name of a stored row in place of three of four generated names of its kind."""
+    """Replaces three of four generated names with the name of a stored row of the same kind."""
     if not isinstance(value, str) or zlib.crc32(value.encode("utf-8", "surrogatepass")) % 4 == 0:
         return value
     if name == "id" and ID.fullmatch(value):
@@ -24,7 +24,7 @@ def stored(path, name, value):
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Lets most requests find a row, and none replace the model or take it away."""
+    """Makes most requests find a row, and prevents requests from replacing or unloading the model."""
     operation = context.operation
     if not path_parameters:
         return path_parameters
@@ -35,7 +35,7 @@ def map_path_parameters(context, path_parameters):
 
 @schemathesis.hook
 def map_query(context, query):
-    """Names the channel that has grades."""
+    """Uses the channel that has grades."""
     if context.operation.path == "/v1/channels/compare" and query and next(COUNT) % 4:
         return {name: "math/default" if name in ("one", "other") and isinstance(value, str) else value for name, value in query.items()}
     return query
@@ -43,7 +43,7 @@ def map_query(context, query):
 
 @schemathesis.hook
 def map_headers(context, headers):
-    """Asks for a stream now and then, and repeats few idempotency keys: a key that comes back with another body is refused."""
+    """Requests a stream now and then, and keeps only few idempotency keys, since reusing a key with another body is an error."""
     if context.operation.path == "/v1/grade" and headers is not None:
         draw = next(COUNT)
         if draw % 4:
@@ -55,7 +55,7 @@ def map_headers(context, headers):
 
 @schemathesis.hook
 def map_body(context, body):
-    """Names the model that is there."""
+    """Uses the loaded model in most requests."""
     if context.operation.path.startswith("/compat/vllm/") and isinstance(body, dict) and isinstance(body.get("model"), str):
         if next(COUNT) % 8:
             body["model"] = NAMES["model"]
@@ -64,7 +64,7 @@ def map_body(context, body):
 
 @schemathesis.check
 def stream_lines_conform(context, response, case):
-    """Every line of a stream has the schema that is declared for one."""
+    """Every line of a stream conforms to its declared schema."""
     if response.headers.get("content-type", [""])[0].startswith("application/x-ndjson"):
         schema = {"$ref": "#/components/schemas/StreamLine", "components": case.operation.schema.raw_schema["components"]}
         validator = jsonschema.Draft202012Validator(schema)
@@ -75,6 +75,6 @@ def stream_lines_conform(context, response, case):
 
 @schemathesis.check
 def says_when_to_retry(context, response, case):
-    """What is busy or not ready says when to come back."""
+    """A 503 or 504 has a `Retry-After` header."""
     if response.status_code in (503, 504):
         assert "retry-after" in response.headers, f"a {response.status_code} has no `Retry-After`"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sends requests made from the OpenAPI document to a server of its own, and holds the replies against the document.
+"""Sends requests generated from the OpenAPI document to a new server, and compares the replies with the document.
 
 usage: start.py run.py PATH/TO/assay [--seconds N] [--seed N]
 
-Fails, with the `curl` command that shows it, when a reply has a status, media type, header or body that the document does not declare,
-when it is a 5xx other than a 503 or 504 with `Retry-After`, or when the document is not valid OpenAPI 3.1. The same seed sends the same
+Fails, with a `curl` command that reproduces it, if a reply has a status, media type, header or body that the document does not declare,
+if it is a 5xx other than a 503 or 504 with `Retry-After`, or if the document is not valid OpenAPI 3.1. The same seed sends the same
 requests in the same order.
 """
 import argparse
@@ -28,16 +28,16 @@ LONGEST_OUTPUT = 60_000
 
 
 def validate(document):
-    """Ends the run when the document is not valid OpenAPI 3.1."""
+    """Exits if the document is not valid OpenAPI 3.1."""
     problems = [f"{list(error.path)}: {error.message}" for error in OpenAPIV31SpecValidator(document).iter_errors()]
     if problems:
         sys.exit("the document is not valid OpenAPI 3.1:\n" + "\n".join(problems))
 
 
 def run(url, names, folder, seconds, seed):
-    """One run of the test client: its exit status and what it printed."""
+    """Runs the test client and returns its exit status and output."""
     hooks = pathlib.Path(__file__).resolve().parent
-    # What is only busy is declared, and says when to come back: `says_when_to_retry` checks that.
+    # A busy server may return 503 or 504; `says_when_to_retry` checks their `Retry-After`.
     (folder / "schemathesis.toml").write_text('[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", 503, 504]\n')
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--checks", CHECKS, "--phases",
@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    # Left early, the block ends the server; a server that ended by itself fails the run with its log.
+    # Leaving the block stops the server. If the server ended before, the run fails with its log.
     with service.serve(os.path.abspath(asked.binary)) as (url, names, folder):
         with urllib.request.urlopen(f"{url}/openapi.json") as reply:
             validate(json.load(reply))

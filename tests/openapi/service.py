@@ -1,4 +1,4 @@
-"""A server of its own for a run: an empty record, a small reward model, and rows that requests can name."""
+"""Starts a server for a run, with a new record, a small reward model, and rows that requests can refer to."""
 import array
 import contextlib
 import json
@@ -52,7 +52,7 @@ def write_model(folder):
 
 
 def call(url, body=None):
-    """The JSON that a request is answered with."""
+    """Sends a request and returns the JSON of the reply."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as reply:
@@ -60,7 +60,7 @@ def call(url, body=None):
 
 
 def fill(url):
-    """Makes rows of every kind, and returns what names them."""
+    """Creates rows of every kind and returns their names."""
     task = {"type": "math", "answer": "1/3"}
     items = [
         {"id": "a", "group": "p", "prompt_key": "p", "prompt": "1/6 + 1/6?", "completion": r"\boxed{2/6}", "task": task},
@@ -99,11 +99,11 @@ def wait_for(url):
 
 @contextlib.contextmanager
 def serve(binary):
-    """A server on a port of its own, in a folder that is removed afterwards: its address, names of its rows and the folder."""
+    """Runs a server on a free port in a temporary folder; yields its address, the names of its rows and the folder."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         write_model(folder / "models" / MODEL)
-        # No hub: a request must not make the run fetch anything.
+        # No hub, so that no request can make the server fetch a model.
         (folder / "assay.toml").write_text(
             f'[reward_models]\nfolder = "{folder}/models"\ndefault = "{MODEL}"\nhub = ""\n'
             f'[reward_models.load.{MODEL}]\nsource = "{MODEL}"\n'
@@ -129,7 +129,7 @@ def serve(binary):
 
 
 def address(server, log):
-    """The address that the server logs once it listens."""
+    """Returns the address that the server logs when it listens."""
     for _ in range(600):
         found = re.search(r"127\.0\.0\.1:\d+", log.read_text(encoding="utf-8"))
         if found:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Start a script under a Python that has what the `requirements.txt` beside the script pins.
+"""Run a script with a Python that has the packages pinned in the `requirements.txt` beside the script.
 
 usage: start.py SCRIPT [--python PYTHON] [ARGUMENTS..]
 
-Without `--python`, an environment outside the clone, named as the script's folder, is made, or brought to what is pinned, and used.
+Without `--python`, a virtual environment outside the clone, named after the script's folder, is created or updated, and used.
 """
 import os
 import pathlib

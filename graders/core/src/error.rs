@@ -77,7 +77,7 @@ error_codes! {
     DeadlineExceeded = "deadline_exceeded", 504;
     /// Too much work is waiting; retry after the time in `Retry-After`.
     Overloaded = "overloaded", 429;
-    /// The node is starting: it answers, but is not ready to grade at full speed.
+    /// The node is warming up: it accepts batches but is not yet at full speed.
     Starting = "starting", 503;
     /// The node is shutting down.
     ShuttingDown = "shutting_down", 503;

@@ -1,28 +1,29 @@
-//! Responsible for saying how much heap memory values take, so that caches bounded in bytes hold their bound.
+//! Estimates the heap memory of values, so that caches can enforce limits in bytes.
 //!
 //! The numbers are those of a 64-bit allocator such as glibc's: 8 bytes of header, sizes in steps of 16, at least 32. Values are
-//! taken to have no spare capacity, as clones have none.
+//! assumed to have no spare capacity, as is the case for clones.
 
 use serde_json::{Map, Value};
 
 use crate::{Component, Evidence, Fault, Outcome};
 
-/// Entries in a full node of a B-tree of the standard library.
+/// Entries in a full node of the standard library's B-tree.
 const NODE_ENTRIES: usize = 11;
 
-/// Entries in a node that was split while entries came in order: the least there are on average.
+/// Entries in a node that was split during insertion in key order, which gives the lowest average.
 const SPLIT_ENTRIES: usize = 6;
 
-/// Bytes that an allocation of `bytes` takes.
+/// The heap memory of an allocation of `bytes`.
 #[must_use]
 pub fn allocation(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes.saturating_add(8).next_multiple_of(16).max(32) }
 }
 
-/// Bytes that the nodes of a B-tree of `entries` take, each of `entry` bytes; not what entries point to.
+/// The heap memory of the nodes of a B-tree with `entries` entries of `entry` bytes each, without the heap memory of
+/// the entries.
 #[must_use]
 pub fn tree(entries: usize, entry: usize) -> usize {
-    // A node beside its entries: pointer to its parent, position in it, length.
+    // The rest of a node: pointer to its parent, position in the parent, length.
     let leaf = allocation(NODE_ENTRIES * entry + 16);
     match entries {
         0 => 0,
@@ -35,7 +36,7 @@ pub fn tree(entries: usize, entry: usize) -> usize {
     }
 }
 
-/// Bytes on the heap that a JSON value points to.
+/// The heap memory of a JSON value.
 #[must_use]
 pub fn json(value: &Value) -> usize {
     match value {
@@ -51,13 +52,13 @@ fn object(fields: &Map<String, Value>) -> usize {
     tree(fields.len(), size_of::<(String, Value)>()) + entries.sum::<usize>()
 }
 
-/// Bytes on the heap that evidence points to.
+/// The heap memory of evidence.
 #[must_use]
 pub fn evidence(evidence: &Evidence) -> usize {
     object(evidence.as_map())
 }
 
-/// Bytes on the heap that an outcome points to.
+/// The heap memory of an outcome.
 #[must_use]
 pub fn outcome(of: &Outcome) -> usize {
     let grade = match of {
@@ -81,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn nested_values_count() {
+    fn counts_nested_values() {
         assert_eq!(super::json(&json!(1.5)), 0);
         assert_eq!(super::json(&json!("a")), 32);
         assert_eq!(super::json(&json!("x".repeat(100))), 112);

@@ -162,7 +162,7 @@ impl Completion {
     }
 }
 
-/// Facts the trainer sends along. Known keys have meaning; other keys are kept as they were written.
+/// Facts that the trainer sends with an item. Known keys have meaning; other keys are kept as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Meta {
     /// Length of the completion in tokens; reported as the measure `tokens`.
@@ -174,7 +174,7 @@ pub struct Meta {
     /// The prompt ended inside `<think>`, so the completion starts as reasoning.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub think_open: bool,
-    /// Everything else. Unread: a tree of values would take many times the memory of its text.
+    /// All other facts, unparsed: a tree of values would take many times the memory of its text.
     #[serde(flatten)]
     pub rest: BTreeMap<String, RawJson>,
 }
@@ -195,14 +195,14 @@ impl Meta {
         numbers.filter_map(|(name, fact)| Some((name.as_str(), serde_json::from_str(fact.get()).ok()?)))
     }
 
-    /// The other fact of this name, if it is a text.
+    /// The other fact of this name, if it is a string.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
         self.rest.get(name).and_then(|fact| serde_json::from_str(fact.get()).ok())
     }
 }
 
-/// Written by hand: the derive for flattened fields would build the tree of every value.
+/// Written by hand because the derive for flattened fields would build a tree of every value.
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Facts;
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_read_where_they_are_asked_for() {
+    fn parses_facts_on_access() {
         let text = r#"{"tokens":7,"cost":0.5,"model":"m \u00e9","flags":[1],"think_open":true}"#;
         let meta: Meta = serde_json::from_str(text).unwrap();
         assert_eq!((meta.tokens, meta.truncated, meta.think_open), (Some(7), false, true));

@@ -26,35 +26,36 @@ pub enum StoreError {
     Inconsistent(String),
 }
 
-/// How the record fares beside its contents.
+/// The state of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RecordState {
-    /// Entries that are recorded and not in the database yet.
+    /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database refused; see [`Reader::set_aside`].
+    /// Entries that the database rejected; see [`Reader::set_aside`].
     pub set_aside: u64,
-    /// Why entries do not reach the database now; `None` while they do. They stay durable and visible meanwhile.
+    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied they are durable and
+    /// visible.
     pub apply_error: Option<String>,
 }
 
-/// A recorded entry that the database refused for a reason that lies in the entry. It is durable, and no read sees it.
+/// A recorded entry that the database rejected because of its contents. It is durable but not visible to reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAside {
-    /// Its name among those that are set aside.
+    /// Its name, unique among the entries set aside.
     pub name: String,
-    /// Its batch; `None` where it cannot be decoded.
+    /// Its batch; `None` if the entry cannot be decoded.
     pub batch: Option<BatchId>,
-    /// Its grades.
+    /// Number of its grades.
     pub grades: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Why it was refused.
+    /// Why it was rejected.
     pub reason: String,
-    /// When, in microseconds since the Unix epoch.
+    /// When it was set aside, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// An entry that was tried again, and why it was refused once more; `None` where it was applied.
+/// An entry that was retried, and why it was rejected again; `None` if it was applied.
 pub type Retried = (SetAside, Option<String>);
 
 /// The durable side.
@@ -70,7 +71,8 @@ pub trait Recorder: Send + Sync {
     /// Stops taking entries and brings all taken ones into the database.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Tries to apply the entries that are set aside; answers each with why it was refused again. What is applied is set aside no more.
+    /// Retries the entries that are set aside and returns the result for each. Entries that are applied are removed
+    /// from those set aside.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if they cannot be listed.
@@ -289,13 +291,13 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
 
-    /// Whether grades are recorded and can be read now; the message says why not.
+    /// Checks that grades can be recorded and read; the error has the reason if not.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// How the record fares.
+    /// The state of the record.
     fn state(&self) -> RecordState {
         RecordState::default()
     }

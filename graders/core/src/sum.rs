@@ -1,5 +1,6 @@
-//! Sums that stay finite. Measures, and rewards made of them, may be any finite number: two of them can already be too much for a sum,
-//! and an infinite sum turns into NaN later, which no database and no JSON holds.
+//! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The sum of two can
+//! already overflow to infinity, and infinity can later turn into NaN, which neither the database nor JSON can
+//! represent.
 
 /// The nearest finite number; 0 for NaN.
 #[must_use]
@@ -7,7 +8,7 @@ pub fn finite(number: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number.clamp(f64::MIN, f64::MAX) }
 }
 
-/// Adds `number` to `sum`, which stops at the largest finite numbers.
+/// Adds `number` to `sum`, which saturates at the largest finite numbers.
 pub fn add(sum: &mut f64, number: f64) {
     *sum = finite(finite(*sum) + finite(number));
 }
@@ -18,20 +19,19 @@ pub fn square(number: f64) -> f64 {
     finite(number * number)
 }
 
-/// The mean of `count` numbers with this sum; `None` of nothing.
+/// The mean of `count` numbers with this sum; `None` if `count` is 0.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 numbers are counted")]
 pub fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| finite(sum) / count as f64)
 }
 
-/// The standard deviation of `count` numbers with this sum and sum of squares, of the numbers themselves and not of a larger population;
-/// `None` of nothing.
+/// The population standard deviation of `count` numbers with this sum and sum of squares; `None` if `count` is 0.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "less than 2^52 numbers are counted")]
 pub fn deviation(sum: f64, squares: f64, count: u64) -> Option<f64> {
     let mean = mean(sum, count)?;
-    // Rounding makes a small negative number of a variance of 0.
+    // Rounding can turn a variance of 0 into a small negative number.
     Some((finite(squares) / count as f64 - square(mean)).max(0.0).sqrt())
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_stop_at_the_largest_numbers_and_come_back() {
+    fn sums_saturate_and_recover() {
         let mut sum = 1e308;
         add(&mut sum, 1e308);
         assert_eq!(sum.to_bits(), f64::MAX.to_bits());

@@ -110,7 +110,7 @@ impl Serialize for RawJson {
     }
 }
 
-/// Refuses what a reader of the value would: it is kept unread, and read later by others.
+/// Rejects what parsing the value would reject, because it is kept unparsed and parsed later by other code.
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for RawJson {
     }
 }
 
-/// A value read to its end and not kept.
+/// A value that is parsed and discarded.
 struct Readable;
 
 impl<'de> Deserialize<'de> for Readable {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_no_object() {
+    fn rejects_tasks_that_are_not_objects() {
         for (json, pointer) in
             [(r#"["math"]"#, ""), ("5", ""), (r#""math""#, ""), (r#"{"type":5}"#, "/type"), ("{}", "/type")]
         {

@@ -1,10 +1,10 @@
-//! Responsible for showing text written by others: on terminals, in logs and on pages no character of it moves the cursor, changes
-//! colours, turns the direction of writing or hides.
+//! Escapes untrusted text for display on terminals, in logs and on pages, so that it cannot move the cursor, change
+//! colours, change the text direction or contain invisible characters.
 
 use std::fmt::{self, Write};
 use std::io;
 
-/// A text whose unsafe characters are shown: on terminals and in reports as `\u{202e}`, on pages as `⟨202E⟩`.
+/// Displays a text with its unsafe characters escaped: on terminals and in reports as `\u{202e}`, on pages as `⟨202E⟩`.
 #[derive(Debug, Clone, Copy)]
 pub struct Visible<'t> {
     text: &'t str,
@@ -19,19 +19,19 @@ enum Form {
 }
 
 impl<'t> Visible<'t> {
-    /// A text of several lines for a terminal: line ends and tabs stay.
+    /// A multi-line text for a terminal: line breaks and tabs are kept.
     #[must_use]
     pub fn lines(text: &'t str) -> Self {
         Self { text, lines: true, form: Form::Escape }
     }
 
-    /// A text that stays in its line: a cell of a table, a name in a message.
+    /// A single-line text, such as a table cell or a name in a message.
     #[must_use]
     pub fn line(text: &'t str) -> Self {
         Self { text, lines: false, form: Form::Escape }
     }
 
-    /// A text of several lines for a page, where an escape would look like part of the text.
+    /// A multi-line text for a page, where a backslash escape would look like part of the text.
     #[must_use]
     pub fn page(text: &'t str) -> Self {
         Self { text, lines: true, form: Form::CodePoint }
@@ -48,14 +48,14 @@ impl fmt::Display for Visible<'_> {
     }
 }
 
-/// JSON in which characters that are unsafe on a terminal are escaped: the same value, since they occur in strings only.
+/// Escapes characters in JSON that are unsafe on a terminal. The value is unchanged, since they occur only in strings.
 #[must_use]
 pub fn json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let escaped = escape(
         json,
         &mut out,
-        // JSON has these between its tokens only.
+        // In JSON these occur only between tokens.
         |c| !matches!(c, '\n' | '\r' | '\t'),
         |c, out| c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}")),
     );
@@ -64,7 +64,7 @@ pub fn json(json: &str) -> String {
     out
 }
 
-/// Writes `text`, and `written` in place of unsafe characters that are to be escaped.
+/// Writes `text`, with `written` called for the unsafe characters that are to be escaped.
 fn escape<W: Write>(
     text: &str,
     out: &mut W,
@@ -84,7 +84,7 @@ fn escape<W: Write>(
     out.write_str(&text[plain..])
 }
 
-/// Whether a character controls a terminal, turns the direction of writing, or takes no room.
+/// Whether a character controls a terminal, changes the text direction, or has no width.
 fn is_unsafe(c: char) -> bool {
     matches!(
         c,
@@ -113,15 +113,16 @@ fn is_unsafe(c: char) -> bool {
     )
 }
 
-/// Whether a character takes no room but has its use after some others: joiners and selectors of variants.
+/// Whether a character has no width but a legitimate use after certain others: joiners and variation selectors.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Whether a joiner has its use here: one after a character that is seen. More of them, or some after letters of ASCII, hide text.
+/// Whether a joiner is legitimate here: one after a visible character. Several in a row, or some after ASCII letters,
+/// can hide text.
 fn joins(before: Option<char>, joiner: char) -> bool {
     before.is_some_and(|before| match before {
-        // A selector of variants and a joiner follow each other in emoji.
+        // In emoji a joiner may follow a variation selector.
         '\u{fe00}'..='\u{fe0f}' => joiner == '\u{200d}',
         before if is_joiner(before) || is_unsafe(before) || before.is_whitespace() => false,
         before if before.is_ascii() => joiner == '\u{fe0f}' && matches!(before, '0'..='9' | '#' | '*'),
@@ -129,9 +130,9 @@ fn joins(before: Option<char>, joiner: char) -> bool {
     })
 }
 
-/// A writer to a terminal that takes text of others: what is unsafe of it is escaped. Line ends and tabs stay.
+/// A writer for untrusted text to a terminal that escapes unsafe characters. Line breaks and tabs are kept.
 ///
-/// A string is written by one call, as `write!` does it: bytes that are not UTF-8 are replaced.
+/// Each string must be written by a single call, as `write!` does. Bytes that are not UTF-8 are replaced.
 #[derive(Debug)]
 pub struct VisibleWriter<W>(pub W);
 
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unsafe_characters_are_shown() {
+    fn escapes_unsafe_characters() {
         let text = "a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}\u{9b}31m\u{7f}\u{2066}";
         assert_eq!(
             Visible::lines(text).to_string(),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn joiners_stay_where_they_join() {
+    fn keeps_joiners_in_legitimate_positions() {
         for text in
             ["שלום ½ 🙂", "👩\u{200d}🚀", "❤\u{fe0f}", "👁\u{fe0f}\u{200d}🗨", "1\u{fe0f}\u{20e3}", "می\u{200c}خواهم"]
         {

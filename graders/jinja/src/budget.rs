@@ -1,4 +1,4 @@
-//! Responsible for the allowance of a rendering: bytes that it may make and values that may be looked at to count them.
+//! The budget of a rendering: the bytes that it may produce and the values that may be visited to count them.
 
 use std::cell::Cell;
 
@@ -7,22 +7,22 @@ use minijinja::{Error, ErrorKind, Value};
 
 use crate::MOST_BYTES;
 
-/// Most values looked at to know the sizes of others: it bounds time.
+/// Most values that are visited to compute sizes, which bounds time.
 const MOST_VALUES: usize = 20_000_000;
 
-/// Deepest nesting of a value that a template makes: values are shown, compared and dropped by recursion.
+/// Deepest nesting of a value that a template creates: values are displayed, compared and dropped recursively.
 const DEPTH: usize = 128;
 
-/// Bytes of a value in a list or a map, beside its text.
+/// Bytes of a value in a list or a map, without its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
 thread_local! {
-    // A rendering stays on its thread, and none begins inside another.
+    // A rendering stays on its thread, and renderings do not nest.
     static BYTES: Cell<usize> = const { Cell::new(MOST_BYTES) };
     static VALUES: Cell<usize> = const { Cell::new(MOST_VALUES) };
 }
 
-/// A rendering begins on this thread.
+/// Resets the budget at the start of a rendering on this thread.
 pub(crate) fn begin() {
     BYTES.set(MOST_BYTES);
     VALUES.set(MOST_VALUES);
@@ -33,27 +33,28 @@ fn too_much() -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-/// Takes bytes from the allowance.
+/// Takes bytes from the budget.
 ///
 /// # Errors
-/// When there are not so many left.
+/// If fewer bytes are left.
 pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
     BYTES.set(BYTES.get().checked_sub(bytes).ok_or_else(too_much)?);
     Ok(())
 }
 
-/// Refuses what would make more than is left.
+/// Checks that so many bytes are left, without taking them.
 ///
 /// # Errors
-/// When it would.
+/// If fewer bytes are left.
 pub(crate) fn expect(bytes: usize) -> Result<(), Error> {
     if bytes > BYTES.get() { Err(too_much()) } else { Ok(()) }
 }
 
-/// Bytes that a value would take if nothing of it were shared: roughly those of its text.
+/// The bytes of a value if none of it were shared: roughly those of its text.
 ///
 /// # Errors
-/// When they are more than is left, or the value nests too deep or holds a namespace, which could hold the value in turn.
+/// If they exceed the budget, the value nests too deep, or it contains a namespace, which could in turn contain the
+/// value.
 pub(crate) fn size(value: &Value) -> Result<usize, Error> {
     let mut total = 0;
     add(value, 0, &mut total)?;
@@ -88,15 +89,15 @@ fn add(value: &Value, depth: usize, total: &mut usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a value is what `namespace()` makes, the only kind that changes.
+/// Whether a value was created by `namespace()`, the only kind that is mutable.
 fn is_namespace(value: &Value) -> bool {
     value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
 }
 
-/// Charges a value that was made: a text by its length, a list or a map by its places.
+/// Charges a new value: a text by its length, a list or a map by its number of entries.
 ///
 /// # Errors
-/// When there is not so much left, or [`size`] refuses it.
+/// If too little of the budget is left, or [`size`] fails.
 pub(crate) fn made(value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map if !is_namespace(value) => {

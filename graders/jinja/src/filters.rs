@@ -1,4 +1,5 @@
-//! Responsible for filters, tests, operators and methods that make more than they are given: checked before they run, charged after.
+//! Filters, tests, operators and methods whose output can be larger than their input: checked before they run and
+//! charged afterwards.
 
 use minijinja::functions::Function;
 use minijinja::value::{FunctionArgs, FunctionResult, Rest, ValueKind, ValueOrKwargs};
@@ -7,18 +8,19 @@ use minijinja_contrib::pycompat;
 
 use crate::budget::{VALUE_BYTES, charge, expect, made, size};
 
-/// The filter in place of the operator `~`. No template can name it.
+/// The filter that replaces the operator `~`. Templates cannot refer to it.
 pub(crate) const CONCAT: &str = "~";
-/// The filter before the operator `*`: two values, in the order in which they are unpacked again.
+/// The filter that runs before the operator `*`: returns both values in the order in which they are unpacked again.
 pub(crate) const BEFORE_TIMES: &str = "before *";
-/// The filter before operators that may show a value to look for it in a text.
+/// The filter that runs before operators that may convert a value to text to search for it.
 pub(crate) const BEFORE_IN: &str = "before in";
-/// The filter before a value is put into a namespace.
+/// The filter that runs before a value is assigned to a field of a namespace.
 pub(crate) const BEFORE_SET: &str = "before =";
-/// The filter after a value was made.
+/// The filter that runs after a value was created.
 pub(crate) const MADE: &str = "made";
 
-/// Adds the bounded filters, tests and functions to an environment, and removes those that show the engine's own state.
+/// Adds the bounded filters, tests and functions to an environment, and removes those that expose the engine's internal
+/// state.
 pub(crate) fn bound(environment: &mut Environment<'static>) {
     macro_rules! bounded {
         ($($name:literal => $filter:path),* $(,)?) => { $(add_filter(environment, $name, $filter);)* };
@@ -49,7 +51,7 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
     environment.set_unknown_method_callback(method);
 }
 
-/// Adds a filter whose results are charged to the allowance of the rendering.
+/// Adds a filter whose results are charged to the budget of the rendering.
 pub fn add_filter<F, Rv, Args>(environment: &mut Environment<'static>, name: &'static str, filter: F)
 where
     F: Function<Rv, Args>,
@@ -74,26 +76,26 @@ fn wrapped(
     }
 }
 
-/// Methods of Python's values, charged to the allowance of the rendering.
+/// Methods of Python values, charged to the budget of the rendering.
 ///
 /// # Errors
-/// Those of the method, and when it makes too much.
+/// Those of the method, or if its result exceeds the budget.
 pub fn method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Error> {
     let all: Vec<Value> = std::iter::once(value).chain(arguments).cloned().collect();
     match name {
-        // The list is the argument here, and what stands between the value.
+        // Here the list is the argument and the separator is the value.
         "join" if value.as_str().is_some() && all.len() == 2 => before(name, &[all[1].clone(), all[0].clone()])?,
         _ => before(name, &all)?,
     }
     let result = pycompat::unknown_method_callback(state, value, name, arguments)?;
-    // The views of a map are its own, and are charged where something is made of them.
+    // Views of a map share its memory and are charged when something is created from them.
     if !matches!(name, "get" | "items" | "keys" | "values") {
         made(&result)?;
     }
     Ok(result)
 }
 
-/// Refuses a call that would make too much, by its name and what it is given.
+/// Checks a call before it runs, by its name and arguments.
 fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
     let text = |at: usize| arguments.get(at).and_then(Value::as_str);
     let value_size = || arguments.first().map_or(Ok(0), size);
@@ -109,7 +111,7 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
         "join" => {
             let Some(list) = arguments.first() else { return Ok(()) };
             let between = text(1).map_or(0, str::len);
-            // Each value counts, so there are no more of them than bytes.
+            // Each value is counted, so there are at most as many values as bytes.
             expect(size(list)?.saturating_add((size(list)? / VALUE_BYTES).saturating_mul(between)))
         }
         "indent" => {
@@ -121,12 +123,12 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
             let Some(form) = text(0) else { return Ok(()) };
             let fields = form.matches(['%', '{']).count().max(1);
             let values = arguments[1..].iter().try_fold(0_usize, |sum, value| Ok::<_, Error>(sum + size(value)?))?;
-            // A width may be a value.
+            // A width may be an argument.
             let given = if form.contains('*') || form.contains(":{") { largest(arguments) } else { 0 };
             expect(widths(form).saturating_add(given).saturating_add(values.saturating_mul(fields)))
         }
         BEFORE_IN => arguments.iter().try_for_each(|value| size(value).map(drop)),
-        // A text is made of what is no text.
+        // These convert other values to text.
         "safe" | "escape" | "e" | "lower" | "upper" | "title" | "capitalize" | "trim" | "string" | "lines"
         | "split" => value_size().map(drop),
         _ => Ok(()),
@@ -136,7 +138,7 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
 /// The largest number among arguments and options.
 fn largest(arguments: &[Value]) -> usize {
     let number = |value: &Value| match value.kind() {
-        // What is negative is refused by the filter.
+        // Negative numbers are rejected by the filter.
         ValueKind::Number => {
             value.as_usize().or_else(|| i128::try_from(value.clone()).ok().map(|_| 0)).unwrap_or(usize::MAX)
         }
@@ -154,7 +156,7 @@ fn largest(arguments: &[Value]) -> usize {
     arguments.iter().map(|value| number(value).max(options(value))).max().unwrap_or(0)
 }
 
-/// The sum of all numbers in a format: widths and precisions among them.
+/// The sum of all numbers in a format string, including widths and precisions.
 fn widths(form: &str) -> usize {
     let digits = form.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     digits.map(|digits| digits.parse().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
@@ -170,7 +172,7 @@ fn concat(state: &State<'_, '_>, left: &Value, right: &Value) -> Result<Value, E
     Ok(Value::from(format!("{left}{right}")))
 }
 
-/// Two values as [`minijinja::machinery::Instruction::UnpackList`] puts them back.
+/// Two values in the order in which [`minijinja::machinery::Instruction::UnpackList`] pushes them.
 fn pair(left: &Value, right: &Value) -> Value {
     Value::from(vec![right.clone(), left.clone()])
 }
@@ -185,7 +187,7 @@ fn before_times(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 fn before_in(left: &Value, right: &Value) -> Result<Value, Error> {
-    // Whichever is a text, the other may be shown to be looked for in it.
+    // If one is a text, the other may be converted to text to search for it.
     for (text, value) in [(left, right), (right, left)] {
         if text.as_str().is_some() && value.as_str().is_none() {
             size(value)?;
@@ -195,7 +197,7 @@ fn before_in(left: &Value, right: &Value) -> Result<Value, Error> {
 }
 
 fn before_set(value: &Value, namespace: &Value) -> Result<Value, Error> {
-    // A namespace that holds itself is shown without end.
+    // Displaying a namespace that contains itself would not terminate.
     size(value)?;
     Ok(pair(value, namespace))
 }

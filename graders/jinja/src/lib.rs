@@ -1,9 +1,10 @@
-//! Owns the rendering of Jinja templates in bounded memory: whatever a template does, it fails before it holds more than its
-//! allowance. Says nothing of what templates are handed.
+//! Renders Jinja templates in bounded memory: a template that would exceed its budget fails first. The input of
+//! templates is up to the caller.
 //!
-//! The engine counts instructions, which bounds time and not memory: `{% set a = a ~ a %}` doubles a text with each. So the
-//! instructions of a compiled template are rewritten ([`Program`]): where a value is made, its size is charged to an allowance
-//! ([`budget`]), and operators, filters and methods that multiply are checked before they run ([`filters`]).
+//! The engine counts instructions, which bounds time but not memory: each `{% set a = a ~ a %}` doubles a text. The
+//! instructions of a compiled template are therefore rewritten ([`Program`]): the size of each new value is charged to
+//! a budget ([`budget`]), and operators, filters and methods that can multiply their input are checked before they run
+//! ([`filters`]).
 
 mod budget;
 mod filters;
@@ -17,7 +18,7 @@ use minijinja::{Environment, Error, Output, State, Value, escape_formatter};
 pub use filters::{add_filter, method};
 pub use program::Program;
 
-/// Bytes that one rendering may make, its texts in between included.
+/// Bytes that one rendering may produce, including intermediate texts.
 pub const MOST_BYTES: usize = 128 << 20;
 
 /// Prepares an environment: its templates are rendered through [`Program`] only.
@@ -26,10 +27,10 @@ pub fn bound(environment: &mut Environment<'static>) {
     environment.set_formatter(emit);
 }
 
-/// Writes a value into the text, charged to the allowance.
+/// Writes a value to the output and charges it to the budget.
 ///
 /// # Errors
-/// When the template makes too much.
+/// If the template exceeds its budget.
 pub fn emit(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     match value.as_str() {
         Some(text) => budget::charge(text.len())?,
@@ -41,7 +42,7 @@ pub fn emit(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> R
     escape_formatter(out, state, value)
 }
 
-/// Names that a template reads and does not define, those of functions included.
+/// Names that a template uses but does not define, including functions.
 ///
 /// # Errors
 /// What is wrong with the template.

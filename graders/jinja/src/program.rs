@@ -1,4 +1,4 @@
-//! Responsible for the instructions of a template: compiled, rewritten so that whatever they make is charged, and run.
+//! Compiles a template, rewrites its instructions so that all values they create are charged, and runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +11,10 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value};
 use crate::budget;
 use crate::filters::{BEFORE_IN, BEFORE_SET, BEFORE_TIMES, CONCAT, MADE};
 
-/// Bytes that a constant expression may make: the compiler computes it.
+/// Most bytes of a constant expression, which the compiler evaluates.
 const MOST_CONSTANT: usize = 1 << 20;
 
-/// No place in the engine's table of filters that were looked up.
+/// Marks a filter without a slot in the engine's cache of filter lookups.
 const UNKEPT: u8 = !0;
 
 /// A compiled template that runs in bounded memory.
@@ -33,7 +33,7 @@ impl Program {
     /// Compiles a template. `name` is shown in errors.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the template is invalid.
     pub fn compile(environment: &Environment<'static>, name: &str, source: &str) -> Result<Self, Error> {
         check_constants(environment, source)?;
         let template = environment.template_from_named_str(name, source)?;
@@ -44,10 +44,10 @@ impl Program {
         Ok(Self { instructions: rewritten(name, &compiled.instructions), blocks: blocks.collect() })
     }
 
-    /// Renders it over `root`, and returns what `name` is at its end as well.
+    /// Renders the template with `root`, and also returns the value of `name` at the end.
     ///
     /// # Errors
-    /// What the template raised or could not do, or that it makes more than it may.
+    /// If the template raises an error, fails, or exceeds its budget.
     pub fn render(
         &self,
         environment: &Environment<'static>,
@@ -67,12 +67,12 @@ impl Program {
     }
 }
 
-/// Refuses multiplied texts and tuples that are written in the template: the compiler computes them, and its only bound is 100 MB
+/// Rejects large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB
 /// for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
     let (mut factor, mut length, mut multiplies, mut before) = (1_usize, 0_usize, false, Beside::Other);
     for token in tokenize(source, false, environment.syntax().clone()) {
-        // The compiler says what is wrong with a token.
+        // The compiler reports invalid tokens.
         let Ok((token, _)) = token else { break };
         let mut beside = Beside::Other;
         match token {
@@ -84,14 +84,14 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
             Token::Str(text) => (length, beside) = (length + text.len(), Beside::Constant),
             Token::String(text) => (length, beside) = (length + text.len(), Beside::Constant),
             Token::Comma => length += budget::VALUE_BYTES,
-            // What is in parentheses may be a text or a tuple.
+            // A parenthesised expression may be a text or a tuple.
             Token::ParenOpen | Token::ParenClose => beside = Beside::Constant,
             Token::Mul => {
                 multiplies |= before == Beside::Constant;
                 beside = Beside::Times;
             }
             Token::VariableEnd | Token::BlockEnd if multiplies && factor.saturating_mul(length) > MOST_CONSTANT => {
-                let message = "the template multiplies a constant into more than 1 MiB";
+                let message = "a constant expression in the template exceeds 1 MiB";
                 return Err(Error::new(ErrorKind::InvalidOperation, message));
             }
             _ => {}
@@ -102,17 +102,18 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
     Ok(())
 }
 
-/// What stands beside an operator.
+/// The kind of an operand or operator next to a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
-    /// A text, or a parenthesis, in which there may be one.
+    /// A text, or a parenthesis, which may contain one.
     Constant,
     /// `*`.
     Times,
     Other,
 }
 
-/// A name that lives as long as the process, once: instructions borrow names, and there are as many as templates use.
+/// Interns a name for the lifetime of the process: instructions borrow names, and their number is that of the names in
+/// templates.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,13 +125,13 @@ fn interned(name: &str) -> &'static str {
     kept
 }
 
-/// The instructions with those that charge among them, and jumps to where their targets are now.
+/// The instructions with charging instructions inserted and jump targets adjusted.
 fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static> {
     let mut parts = Vec::new();
     while let Some(instruction) = u32::try_from(parts.len()).ok().and_then(|at| old.get(at)) {
         parts.push(charged(instruction));
     }
-    // Where each instruction begins, and where the last ends.
+    // The new position of each instruction, and the end of the last.
     let mut begins = vec![0];
     for part in &parts {
         begins.push(begins.last().copied().unwrap_or(0) + u32::try_from(part.len()).unwrap_or(0));
@@ -158,7 +159,7 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
     new
 }
 
-/// An instruction and what is charged before and after it. Targets of jumps are the old ones.
+/// An instruction with the charging instructions before and after it. Jump targets are not adjusted yet.
 fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
     use Instruction as I;
     let filter = |name, arguments| I::ApplyFilter(name, Some(arguments), UNKEPT);

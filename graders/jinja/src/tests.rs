@@ -1,4 +1,4 @@
-//! Templates that would make much fail early; others render as without bounds.
+//! Templates that would exceed their budget fail early; others render the same as without limits.
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
@@ -25,7 +25,7 @@ fn render(source: &str) -> Result<String, String> {
 }
 
 #[test]
-fn templates_that_multiply_are_stopped() {
+fn stops_templates_that_multiply_text() {
     let twice = |body: &str| {
         format!("{{% set ns = namespace(a=text, l=list) %}}{{% for i in range(60) %}}{body}{{% endfor %}}")
     };
@@ -75,7 +75,7 @@ fn templates_that_multiply_are_stopped() {
 }
 
 #[test]
-fn a_refusal_says_what_is_too_much() {
+fn errors_state_the_limit_and_the_line() {
     assert!(render("{{ text * n }}").unwrap_err().contains("makes more than 128 MiB"));
     assert!(render("a\n{{ text * n }}").unwrap_err().contains("template:2"));
 }
@@ -93,7 +93,7 @@ fn numbers_may_be_multiplied_by_constants() {
 }
 
 #[test]
-fn ordinary_templates_render_as_without_bounds() {
+fn renders_ordinary_templates_as_without_limits() {
     let sources = [
         "{% for x in list %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% else %}none{% endfor %}",
         "{% for x in list if x != 'x' %}{{ x }}{% endfor %}{% for x in [] %}{% else %}empty{% endfor %}",

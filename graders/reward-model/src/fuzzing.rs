@@ -1,4 +1,4 @@
-//! Entry point of the fuzz target of chat templates. Not part of the API.
+//! Entry point for the fuzz target for chat templates. Not part of the API.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use assay_core::reward_model::Refusal;
 
 use crate::ReaderError;
 
-/// A rendered rollout and the parts of it that are the prompt's, where the template keeps them.
+/// A rendered rollout and the ranges that come from the prompt, if the template keeps them.
 pub type Rendered = (String, Option<Vec<Range<usize>>>);
 
-/// Renders a rollout by a tokenizer's chat template.
+/// Renders a rollout with a tokenizer's chat template.
 ///
 /// # Errors
-/// The template cannot be compiled; or it refuses the rollout.
+/// If the template cannot be compiled; or if it rejects the rollout.
 pub fn render(
     template: &str,
     prompt: &Completion,

@@ -11,7 +11,7 @@ use crate::{Compute, ModelOptions, RewardModel};
 /// Fetches `org/name` from a hub and says in which directory it is now.
 pub type Fetch = dyn Fn(&str) -> Result<PathBuf, String> + Send + Sync;
 
-/// Whether a request may have `org/name` fetched.
+/// Whether `org/name` may be fetched for a request.
 pub type MayFetch = dyn Fn(&str) -> bool + Send + Sync;
 
 /// Loads models from directories.
@@ -24,7 +24,7 @@ pub struct DirectoryLoader {
     pub named: Vec<PathBuf>,
     /// Fetches what is not in the folder; without it nothing is fetched.
     pub fetch: Option<Arc<Fetch>>,
-    /// Whether `org/name` may be fetched although the operator did not name it.
+    /// Whether `org/name` may be fetched although it is not in the configuration.
     pub may_fetch: Arc<MayFetch>,
     /// Tells when a model became ready.
     pub clock: Arc<dyn Clock>,
@@ -54,24 +54,24 @@ impl DirectoryLoader {
         }
     }
 
-    /// Why a source is not there. It says nothing of what lies outside the folder: places that are there and places that are not
-    /// answer alike.
+    /// The error for a source that is not found. It reveals nothing about paths outside the folder: it is the same
+    /// whether or not they exist.
     fn absent(&self, source: &str) -> String {
-        let absent = format!("`{source}` is no directory inside the folder of models, `{}`", self.folder.display());
+        let absent = format!("`{source}` is not a directory in the folder of models, `{}`", self.folder.display());
         if !is_hub_name(source) {
             return absent;
         }
         match &self.fetch {
-            None => format!("{absent}, and fetching from a hub is off (`reward_models.hub`)"),
-            Some(_) => format!("{absent}, and requests may not have it fetched (`reward_models.fetch`)"),
+            None => format!("{absent}, and fetching from a hub is disabled (`reward_models.hub`)"),
+            Some(_) => format!("{absent}, and `reward_models.fetch` does not allow requests to fetch it"),
         }
     }
 
-    /// Whether a model can be put where its name says: nothing is there, and no link leads out of the folder.
+    /// Whether a model can be stored under its name: nothing exists there, and no link leads out of the folder.
     fn has_room(&self, source: &str) -> bool {
         let place = self.folder.join(source);
         let Ok(folder) = self.folder.canonicalize() else {
-            // The folder is made with its first model.
+            // The folder is created with its first model.
             return !self.folder.exists();
         };
         let parent = place.parent().map(Path::canonicalize);
@@ -103,7 +103,8 @@ mod tests {
 
     use super::*;
 
-    /// A folder of models with `inside` in it, a directory and a link beside and to what lies outside, and a hub with every model.
+    /// A loader for a folder of models that contains `inside` and links to directories outside, with a hub that has
+    /// every model.
     fn loader(folder: &Path, may_fetch: bool) -> DirectoryLoader {
         let models = folder.join("models");
         std::fs::create_dir_all(models.join("org/inside")).unwrap();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn places_outside_the_folder_answer_alike_whether_they_exist() {
+    fn errors_do_not_reveal_whether_outside_paths_exist() {
         let folder = tempfile::tempdir().unwrap();
         let loader = loader(folder.path(), false);
         let told = |source: &str| loader.find(source).unwrap_err().replace(source, "…");
@@ -160,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn requests_have_nothing_fetched_unless_it_is_allowed() {
+    fn fetches_for_requests_only_if_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let closed = loader(folder.path(), false);
         assert!(closed.find("org/other").is_err());
         assert_eq!(
             closed.find("org/configured").unwrap(),
             Path::new("fetched/org/configured"),
-            "the operator named it"
+            "configured by the operator"
         );
         let open = loader(folder.path(), true);
         assert_eq!(open.find("org/other").unwrap(), Path::new("fetched/org/other"));

@@ -1,5 +1,5 @@
-//! What a cell got from its parent and must not keep: descriptors it was not meant to have, the default actions of some signals, and a
-//! life after its parent's. The only unsafe code of this crate.
+//! Resets what a cell inherits from its parent: unintended file descriptors, the default actions of some signals, and
+//! the ability to outlive the parent. The only unsafe code of this crate.
 
 use std::io;
 
@@ -13,14 +13,14 @@ pub fn close_inherited() {
     let _ = unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
 }
 
-/// Makes a write beyond the limit on file sizes an error instead of the end of the process (SIGXFSZ). A line of the log, written to a
-/// file, must not end a process.
+/// Ignores SIGXFSZ, so that a write beyond the file size limit is an error and does not end the process. A log line
+/// written to a file must not end a process.
 pub fn survive_file_limits() {
     ignore(&[libc::SIGXFSZ]);
 }
 
-/// Ignores the signals by which a terminal or a service manager asks a whole group of processes to stop: a cell ends when its parent
-/// closes its input or kills it, so that what runs is finished or failed by the parent's rules.
+/// Ignores the signals with which a terminal or a service manager asks a whole process group to stop. A cell ends when
+/// its parent closes its input or kills it, so that the parent decides whether running work finishes or fails.
 pub fn ignore_stop_signals() {
     ignore(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
 }
@@ -28,7 +28,8 @@ pub fn ignore_stop_signals() {
 #[expect(unsafe_code, reason = "the standard library has no call for the action of a signal")]
 fn ignore(signals: &[libc::c_int]) {
     for signal in signals {
-        // SAFETY: ignoring a signal installs no handler, so no code of ours runs in one. It fails only for numbers that are no signals.
+        // SAFETY: ignoring a signal installs no handler, so none of our code runs in one. It fails only for invalid
+        // signal numbers.
         let _ = unsafe { libc::signal(*signal, libc::SIG_IGN) };
     }
 }

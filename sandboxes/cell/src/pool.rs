@@ -45,7 +45,7 @@ struct Inner {
     /// One permit for each cell that may be at work.
     free: Semaphore,
     idle: Mutex<Vec<Cell>>,
-    /// Whether the pool stops; requests that run look at it.
+    /// Whether the pool is stopping; running requests watch it.
     stopping: watch::Sender<bool>,
 }
 
@@ -110,13 +110,13 @@ impl Cells {
         let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
         tokio::select! {
             biased;
-            // The cell that works on the request is dropped here, which kills it.
+            // Dropping the future drops the cell that runs the request, which kills it.
             () = stopped => Err(CellError::Stopping),
             reply = self.exchange::<W>(&request, patience, turn) => reply,
         }
     }
 
-    /// Sends a framed request to a cell, and to another one if that dies.
+    /// Sends a framed request to a cell, and to another one if that cell dies.
     async fn exchange<W: Words>(
         &self,
         request: &[u8],
@@ -161,7 +161,7 @@ impl Cells {
         }
     }
 
-    /// Refuses further requests, fails those that run with [`CellError::Stopping`], and kills all cells.
+    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
         self.0.free.close();
@@ -175,10 +175,10 @@ impl Cells {
         self.0.free.acquire().await.map_err(|_| CellError::Stopping)
     }
 
-    /// Keeps a cell for the next request; kills it when the pool stops.
+    /// Keeps a cell for the next request, or kills it if the pool is stopping.
     fn put_back(&self, cell: Cell) {
         let mut idle = self.idle();
-        // Under the lock: `stop` takes the idle cells after it has said that it stops.
+        // Checked under the lock: `stop` sets the flag before it takes the idle cells.
         if !*self.0.stopping.borrow() {
             idle.push(cell);
         }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use crate::program;
 
-    /// A pool of one cell that writes the id of its process to a file and never answers.
+    /// A pool with one cell that writes its process id to a file and never answers.
     fn silent(folder: &std::path::Path) -> (Cells, PathBuf) {
         let (script, id) = (folder.join("cell.sh"), folder.join("id"));
         std::fs::write(

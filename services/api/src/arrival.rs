@@ -1,4 +1,4 @@
-//! Responsible for how slowly the body of a request may arrive. A body that stops holds room that other requests wait for.
+//! Limits how slowly a request body may arrive, because a stalled body occupies memory that other requests need.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -18,23 +18,23 @@ use crate::state::Api;
 /// A body arrived too slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooSlow {
-    /// Nothing of it arrived for this long.
+    /// No data arrived for this long.
     #[error("the body paused for more than {} s; send it without pauses", .0.as_secs())]
     Paused(Duration),
-    /// It was not whole after this long.
-    #[error("the body was not whole after {} s; send it faster or in several requests", .0.as_secs())]
+    /// The body was incomplete after this long.
+    #[error("the body was incomplete after {} s; send it faster or in several requests", .0.as_secs())]
     Unfinished(Duration),
 }
 
 impl TooSlow {
-    /// The cause of a failed read, if it is this.
+    /// Finds this error among the causes of a failed read.
     pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut cause = Some(error);
         while let Some(error) = cause {
             if let Some(slow) = error.downcast_ref::<Self>() {
                 return Some(*slow);
             }
-            // An `io::Error` does not name what it wraps as its source, but that one's source.
+            // `io::Error::source` skips the error that it wraps and returns that error's source.
             let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
             cause = wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source());
         }
@@ -42,7 +42,7 @@ impl TooSlow {
     }
 }
 
-/// Bounds how slowly the bodies of requests may arrive, whoever reads them.
+/// Limits how slowly request bodies may arrive, regardless of which handler reads them.
 pub(crate) async fn bound(State(api): State<Api>, request: Request, next: Next) -> Response {
     let (pause, whole) = (api.limits().body_pause, api.limits().body_whole);
     let bounded = |body| Body::new(Arriving { body, pause, whole, waiting: None, started: None });
@@ -53,9 +53,9 @@ struct Arriving {
     body: Body,
     pause: Duration,
     whole: Duration,
-    /// Runs while nothing has arrived, until the next of both limits.
+    /// Runs while no data arrives, until the earlier of the two limits.
     waiting: Option<Pin<Box<Sleep>>>,
-    /// When it was first read from.
+    /// When the body was first polled.
     started: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a body within the limits of its route and the memory the node holds at once, and parsing it.
+//! Reads a body within the limits of its route and the node's limit on memory for bodies, and parses it.
 
 mod kind;
 
@@ -25,7 +25,8 @@ const LARGE_BODY: usize = 64 << 10;
 /// Deepest nesting of a body that is parsed as one value; serde_json refuses to read deeper.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a body and gives what `decode` makes of it, with the permit that counts its memory: to be held as long as what was made.
+/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the permit as long as
+/// the result.
 pub(crate) async fn decoded<T: Send + 'static>(
     api: &Api,
     headers: &HeaderMap,
@@ -37,7 +38,7 @@ pub(crate) async fn decoded<T: Send + 'static>(
     Ok((off_runtime(bytes, decode).await?, permit))
 }
 
-/// A body that is one JSON value. Lone surrogates in it are refused.
+/// Reads a body that is a single JSON value, and rejects lone surrogates.
 pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body, kind: BodyKind) -> ApiResult<(T, BodyPermit)>
 where
     T: DeserializeOwned + Send + 'static,
@@ -45,7 +46,8 @@ where
     checked_json(api, headers, body, kind, Ok).await
 }
 
-/// A body that is one JSON value, and what `check` makes of it where it was parsed: off the runtime if it is large.
+/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it: off the runtime if
+/// the body is large.
 pub(crate) async fn checked_json<T, U>(
     api: &Api,
     headers: &HeaderMap,
@@ -60,7 +62,7 @@ where
     value(api, headers, body, kind, Treatment::Refuse(ErrorCode::InvalidField), check).await
 }
 
-/// A body as clients of other servers send it: one JSON value, its lone surrogates read as U+FFFD.
+/// Reads a single JSON value in the format of another server, with lone surrogates read as U+FFFD.
 pub(crate) async fn lenient_json<T>(
     api: &Api,
     headers: &HeaderMap,
@@ -90,10 +92,10 @@ async fn value<T: DeserializeOwned, U: Send + 'static>(
     Ok((off_runtime(bytes, decode).await?, permit))
 }
 
-/// A body read.
+/// A body that was read.
 struct ReadBody {
     bytes: Bytes,
-    /// Counts the body and what it becomes.
+    /// Counts the memory of the body and of its parsed form.
     permit: BodyPermit,
     parsed: Parsed,
 }
@@ -113,7 +115,7 @@ async fn read(api: &Api, headers: &HeaderMap, mut body: Body, kind: BodyKind) ->
         let frame = frame.map_err(|error| {
             let message = match TooSlow::of(&error) {
                 Some(slow) => slow.to_string(),
-                None => format!("the body broke off or does not unpack: {error}"),
+                None => format!("the body is incomplete or cannot be unpacked: {error}"),
             };
             ApiError::new(ErrorCode::MalformedJson, message)
         })?;
@@ -143,9 +145,9 @@ async fn off_runtime<T: Send + 'static>(
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    // Derived readers take an array for the fields of an object in their order.
+    // Derived deserializers also accept an array of the fields in order.
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::at(ErrorCode::InvalidField, String::new(), "the body is an object, not an array"));
+        return Err(Problem::at(ErrorCode::InvalidField, String::new(), "the body must be an object, not an array"));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -174,7 +176,7 @@ fn refuse_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
     Err(ApiError::new(ErrorCode::BodyTooLarge, message))
 }
 
-/// Bytes of memory that the body takes as sent and as parsed, so far.
+/// Returns the memory in bytes that the body takes so far, raw and parsed.
 fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
     let memory = parsed.memory();
     let held = memory.saturating_add(parsed.bytes);
@@ -188,8 +190,8 @@ fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
     let Parsed { bytes, objects, arrays, strings, .. } = parsed;
     let send = if bound.setting.is_some() { "send it in several requests" } else { "send less" };
     let message = format!(
-        "the body would take more than {} bytes of memory once parsed: its first {bytes} bytes have {objects} objects, {arrays} arrays and \
-         {strings} texts; {send}{}",
+        "the body would take more than {} bytes of memory when parsed: its first {bytes} bytes contain {objects} objects, {arrays} arrays and \
+         {strings} strings; {send}{}",
         bound.most,
         bound.remedy()
     );

@@ -12,7 +12,7 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::batch::problem;
 
-/// A request refused. Its response carries it as an extension, so that a layer can word it otherwise.
+/// An error response. It is attached to the response as an extension, so that a layer can convert it to another format.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     problem: Problem,
@@ -43,7 +43,7 @@ impl From<Problem> for ApiError {
     }
 }
 
-/// Seconds after which a request that was refused for this reason may be answered, where no better time is known.
+/// Default value of `Retry-After` in seconds for this error code, where no better value is known.
 fn retry_after_s(code: ErrorCode) -> Option<u64> {
     let passes = matches!(
         code,

@@ -15,11 +15,12 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The node is warmed up and takes batches, and grades are recorded and can be read.
+/// The node is warmed up and accepts batches, and grades can be recorded and read.
 ///
-/// Entries that wait for the database or were set aside are reported and keep no node from being ready: they are durable.
+/// Entries that wait for the database or were set aside are reported but do not affect readiness, because they are
+/// durable.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
-    (status = 200, description = "Ready, and how the record fares", body = ReadyBody),
+    (status = 200, description = "Ready, with the state of the record", body = ReadyBody),
     (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>> {
@@ -31,7 +32,7 @@ pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>>
     }
     let mut record = None;
     if let Some(store) = api.engine().store() {
-        // Operators read why; none of it comes from a client.
+        // The reason is for operators and contains no client data.
         store.ready().await.map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
         record = Some(RecordBody::from(store.state()));
     }

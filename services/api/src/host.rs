@@ -1,5 +1,6 @@
-//! Responsible for reading the host a request names, in `Host`, `:authority` and `Origin`. What is not a plain name or address is
-//! refused: two parsers that read one host differently would let a page of another site pass for one of this service.
+//! Parses the host of a request from `Host`, `:authority` and `Origin`. Anything but a plain name or address is
+//! rejected: if two parsers interpreted the same host differently, a page of another site could pass for one of this
+//! service.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,7 +9,7 @@ use http::{HeaderMap, Uri, header};
 /// Longest host name (RFC 1035).
 const LONGEST_NAME: usize = 253;
 
-/// A host as a browser sends it: a name in lower case or an address, and a port unless it is the scheme's own.
+/// A host as a browser sends it: a lower-case name or an address, and a port unless it is the scheme's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Host {
     name: String,
@@ -16,8 +17,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Reads `name`, `name:port`, `[address]` or `[address]:port`. User information, percent escapes, empty labels and empty ports are
-    /// refused.
+    /// Parses `name`, `name:port`, `[address]` or `[address]:port`. User information, percent escapes, empty labels and
+    /// empty ports are rejected.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -26,7 +27,7 @@ impl Host {
             }
             None => {
                 let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-                // A dot at the end only says that the name is complete.
+                // A trailing dot only marks the name as fully qualified.
                 let name = name.strip_suffix('.').unwrap_or(name);
                 (is_name(name).then(|| name.to_ascii_lowercase())?, port)
             }
@@ -39,7 +40,8 @@ impl Host {
         Some(Self { name, port })
     }
 
-    /// Whether it is this machine or an address: what no other site can use as its own name.
+    /// Whether this is a name of the local machine or an address, neither of which another site can use as its own
+    /// name.
     pub(crate) fn is_local(&self) -> bool {
         let name = self.name.as_str();
         name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok()
@@ -56,7 +58,7 @@ fn parse_port(digits: &str) -> Option<u16> {
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// Why the host of a request cannot be read.
+/// Why the host of a request cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadHost {
     /// There are several `Host` headers, or `Host` differs from the request target.
@@ -65,7 +67,7 @@ pub(crate) enum BadHost {
     Unreadable(String),
 }
 
-/// The host a request was sent to; `None` where it names none, as HTTP/1.0 allows.
+/// The host that a request was sent to; `None` if it has none, as HTTP/1.0 allows.
 pub(crate) fn requested(headers: &HeaderMap, uri: &Uri) -> Result<Option<Host>, BadHost> {
     let mut named = headers.get_all(header::HOST).iter();
     let of_header = named.next().map(|host| read(host.as_bytes())).transpose()?;
@@ -82,12 +84,12 @@ fn read(bytes: &[u8]) -> Result<Host, BadHost> {
     Host::parse(&text).ok_or_else(|| BadHost::Unreadable(text.into_owned()))
 }
 
-/// What `Origin` says.
+/// The value of `Origin`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// No header: not a browser, or a plain navigation.
     Absent,
-    /// `null`: a browser that does not tell.
+    /// `null`: the browser does not reveal it.
     Opaque,
     /// A page of this host.
     Of(Host),
@@ -95,7 +97,7 @@ pub(crate) enum Origin {
     Unreadable,
 }
 
-/// Reads `Origin`.
+/// Parses `Origin`.
 pub(crate) fn origin(headers: &HeaderMap) -> Origin {
     let mut values = headers.get_all(header::ORIGIN).iter();
     let Some(value) = values.next() else { return Origin::Absent };
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_local_hosts_from_names_of_other_sites() {
+    fn distinguishes_local_hosts_from_names_of_other_sites() {
         let local = |text: &str| Host::parse(text).is_some_and(|host| host.is_local());
         for host in ["localhost", "LOCALHOST:8080", "assay.localhost", "127.0.0.1:1", "[::1]:8080", "10.0.0.7"] {
             assert!(local(host), "{host}");

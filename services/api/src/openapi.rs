@@ -16,7 +16,7 @@ use crate::routes::documented;
     info(
         title = "Assay",
         description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, get rewards that can be trusted. \
-            Bodies may have a `Content-Encoding` of `gzip` or `zstd`",
+            Request bodies may be compressed with `gzip` or `zstd` (`Content-Encoding`)",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     components(schemas(
@@ -58,7 +58,7 @@ pub fn document(graders: &GraderTable) -> Value {
     document
 }
 
-/// Gives every operation an id of its own, its method and path: handlers of several routes have the same name.
+/// Makes every operation id unique by deriving it from method and path: handlers of several routes have the same name.
 fn name_operations(document: &mut Value) {
     for (path, operations) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in operations.as_object_mut().into_iter().flatten() {

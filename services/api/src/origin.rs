@@ -1,9 +1,9 @@
-//! Responsible for refusing what pages of other sites have a browser send: whoever reads such a page did not mean it. So is what a
-//! browser sends to a name that somebody points at this machine, which makes a page of theirs one of ours to the browser (DNS
-//! rebinding).
+//! Rejects requests that a page of another site makes a browser send without the user's intent. Also rejects requests
+//! to a name that someone else has pointed at this machine, because the browser then treats their page as part of this
+//! site (DNS rebinding).
 //!
-//! Browsers say where a request comes from (`Sec-Fetch-Site`, older ones `Origin`); trainers, scripts and `curl` say neither and are
-//! not concerned.
+//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers, scripts and `curl` send
+//! neither and are not affected.
 
 use assay_core::ErrorCode;
 use axum::extract::{Request, State};
@@ -27,24 +27,24 @@ pub(crate) async fn refuse_other_sites(State(api): State<Api>, request: Request,
 fn refusal(method: &Method, headers: &HeaderMap, uri: &http::Uri, local_names: bool) -> Option<String> {
     let host = match requested(headers, uri) {
         Ok(host) => host,
-        Err(BadHost::Several) => return Some("the request names several hosts; send one `Host` header".to_owned()),
+        Err(BadHost::Several) => return Some("the request has several hosts; send one `Host` header".to_owned()),
         Err(BadHost::Unreadable(host)) => {
             return Some(format!(
-                "the request names the host `{}`, which is not a name or address with an optional port",
+                "malformed host `{}` in the request; send a name or address with an optional port",
                 host.escape_debug()
             ));
         }
     };
     if local_names && host.as_ref().is_some_and(|host| !host.is_local()) {
         return Some(
-            "the request was sent to a name that may belong to another site, and the service listens to this machine alone; \
+            "the request was sent to a host name that may belong to another site, and the service listens only on this machine; \
              send it to `localhost` or an address, or set `server.insecure = true` behind a proxy that authenticates"
                 .to_owned(),
         );
     }
     let origin = origin(headers);
     if origin == Origin::Unreadable {
-        return Some("the request's `Origin` is not one origin; send one as in `http://localhost:8080`".to_owned());
+        return Some("malformed `Origin` header; send a single origin such as `http://localhost:8080`".to_owned());
     }
     if is_from_here(headers, host.as_ref(), &origin) || (method.is_safe() && is_followed(headers)) {
         return None;
@@ -52,7 +52,7 @@ fn refusal(method: &Method, headers: &HeaderMap, uri: &http::Uri, local_names: b
     Some("the request was sent by a page of another site; send it from `/ui`, or from outside a browser".to_owned())
 }
 
-/// Whether somebody follows a link, instead of a page sending requests without being asked.
+/// Whether the request is a navigation, such as a followed link, and not one that a script of a page sends.
 fn is_followed(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
 }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn lets_only_links_be_followed_from_other_sites() {
+    fn allows_only_navigation_from_other_sites() {
         let from_there = ("sec-fetch-site", "cross-site");
         let navigate = ("sec-fetch-mode", "navigate");
         assert!(!refused(&Method::GET, &[from_there, navigate]));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_other_sites_from_this_one() {
+    fn distinguishes_other_sites_from_this_one() {
         let refused = |pairs| refused(&Method::POST, pairs);
         assert!(!refused(&[]));
         assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1"), ("host", "127.0.0.1")]));

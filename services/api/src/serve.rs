@@ -1,4 +1,4 @@
-//! Responsible for accepting connections until told to stop, then finishing those that are open.
+//! Accepts connections until the server is stopped, then finishes those that are open.
 
 mod activity;
 mod connection;
@@ -19,13 +19,14 @@ use open::Connections;
 /// Pause after a failed accept. It fails when files run out, and only connections that close give some back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The errors of Linux that say that files ran out, of the system and of the process: `ENFILE` and `EMFILE`.
+/// Linux error codes for the system-wide and the per-process limit on open files: `ENFILE` and `EMFILE`.
 const NO_FILES: [i32; 2] = [23, 24];
 
-/// Shortest and longest pause between two looks at all connections.
+/// Shortest and longest interval between two checks of all connections.
 const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
-/// Serves `api` on `listener` until `stop` resolves, then finishes what is open. Dropping the future closes all connections.
+/// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the future closes them
+/// all.
 pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = ()> + Send + 'static) {
     let limits = api.limits().connections.clone();
     let mut look = tokio::time::interval(between_looks(&limits));
@@ -37,7 +38,7 @@ pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = (
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => connections.add(stream),
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    tracing::warn!(%error, "cannot accept a connection");
                     if error.raw_os_error().is_some_and(|code| NO_FILES.contains(&code)) {
                         connections.make_room();
                     }
@@ -59,7 +60,7 @@ pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = (
     }
 }
 
-/// Often enough that no limit is overrun by more than a quarter.
+/// The interval between checks, short enough that no limit is exceeded by more than a quarter.
 fn between_looks(limits: &ConnectionLimits) -> Duration {
     let shortest = limits.head.min(limits.idle).min(limits.reply_pause).min(limits.close);
     let [least, most] = LOOKS;

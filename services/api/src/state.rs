@@ -13,15 +13,15 @@ use assay_engine::Engine;
 pub struct ApiLimits {
     /// Largest body, in bytes after unpacking.
     pub body_bytes: usize,
-    /// Most memory that one body may take once parsed, in bytes.
+    /// Most memory that one body may take when parsed, in bytes.
     pub parsed_bytes: usize,
     /// Most items in a batch.
     pub batch_items: usize,
     /// Longest pause between two pieces of a body.
     pub body_pause: Duration,
-    /// Longest time until a body is whole.
+    /// Longest time for a whole body to arrive.
     pub body_whole: Duration,
-    /// What bounds connections.
+    /// Limits on connections.
     pub connections: ConnectionLimits,
     /// Whether requests must be sent to `localhost` or an address, as where the service listens to its own machine alone: a browser may
     /// be told that any other name is this machine.
@@ -42,16 +42,16 @@ impl Default for ApiLimits {
     }
 }
 
-/// What bounds connections. A connection with a request that is worked on is never closed for its age.
+/// Limits on connections. A connection is never closed for its age while a request is being processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most connections at once.
+    /// Most open connections.
     pub most: usize,
     /// Longest time until the head of the first request has arrived.
     pub head: Duration,
     /// Longest time between a reply and the head of the next request.
     pub idle: Duration,
-    /// Longest time in which a client takes nothing of its reply.
+    /// Longest time that a client may stop reading its reply.
     pub reply_pause: Duration,
     /// Longest time until a connection that was asked to close is closed, once its requests are answered.
     pub close: Duration,

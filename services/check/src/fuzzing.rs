@@ -1,4 +1,4 @@
-//! Entry point of the fuzz targets of datasets. Not part of the API.
+//! Entry point for the fuzz targets for datasets. Not part of the API.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use crate::row::Read;
 /// A row of a file.
 #[derive(Debug, PartialEq)]
 pub struct ReadRow {
-    /// Its line or number.
+    /// Its line or row number.
     pub number: u64,
-    /// Its columns and its task as written, or why it cannot be read.
+    /// Its columns and its unparsed task, or why it cannot be read.
     pub content: Result<(Row, Option<String>), String>,
 }
 
-/// The rows of a file, whose name tells its format.
+/// The rows of a file, whose format is given by the file name.
 ///
 /// # Errors
-/// The file cannot be opened, or is not of its format.
+/// If the file cannot be opened or has another format.
 pub fn rows(path: &Path) -> Result<impl Iterator<Item = ReadRow>, SourceError> {
     Ok(crate::sources::open("rows", path)?.map(|read| ReadRow {
         number: read.place().number,

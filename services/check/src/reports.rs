@@ -61,7 +61,7 @@ impl Format {
     }
 }
 
-/// A text of a row in one line, safe to look at: unsafe characters are escaped, as `\n` or `\u{202e}`.
+/// A text of a row on one line, with unsafe characters escaped, for example as `\n` or `\u{202e}`.
 fn plain(text: &str) -> String {
     assay_core::visible::Visible::line(text).to_string()
 }

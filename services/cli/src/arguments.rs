@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Configuration file (TOML); `./assay.toml` when it exists
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Refuse variables `ASSAY_…` that name no setting, instead of warning of them
+    /// Reject unknown `ASSAY_…` variables instead of warning
     #[arg(long, global = true)]
     pub(crate) strict: bool,
     #[command(subcommand)]
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Models(Models),
     /// Grade stored items again with this binary and compare
     Replay(Replay),
-    /// Maintain the record of a node that does not run
+    /// Maintain the record while no server is running
     Record {
         #[command(subcommand)]
         action: RecordAction,

@@ -62,7 +62,7 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
     Ok(loaded.config)
 }
 
-/// Refuses variables that name no setting, for `--strict`.
+/// Rejects unknown variables, for `--strict`.
 #[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
 fn refuse_unknown_variables() -> anyhow::Result<()> {
     Ok(Config::refuse_unknown(std::env::vars_os())?)
@@ -71,7 +71,7 @@ fn refuse_unknown_variables() -> anyhow::Result<()> {
 /// How long threads that wait for a file of the user's, a pipe perhaps, are waited for at the end.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// Exit codes of a process that a signal ended, as shells report them.
+/// Exit codes of a process that was ended by a signal, as shells report them.
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
@@ -83,11 +83,11 @@ fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
     result
 }
 
-/// Resolves when the process is asked to stop: interrupt or terminate. The next signal ends the process at once.
+/// Resolves when the process receives an interrupt or terminate signal. The next signal ends the process immediately.
 async fn stop_signal() {
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
-        // Without handlers the system ends the process by itself.
+        // Without handlers the default action of the signals ends the process.
         return std::future::pending().await;
     };
     let mut next = async move || {

@@ -19,11 +19,11 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Longest wait at the end for a reader of the log.
+/// Longest wait at exit for the log to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
-    // The error comes after the log that led to it.
+    // Print the error after the log lines that precede it.
     assay_node::observe::flush_logs(LAST_LINES);
     match result {
         Ok(Ended::Done) => ExitCode::SUCCESS,
@@ -31,7 +31,7 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Without a reader of stderr the exit code has to suffice.
+            // If stderr is closed, only the exit code reports the error.
             let _ = writeln!(terminal::stderr(), "assay: {error:#}");
             ExitCode::from(2)
         }

@@ -47,7 +47,7 @@ impl Progress {
         if now.saturating_sub(self.last_line) >= LINE_EVERY {
             self.last_line = now;
             let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
-            // Nobody has to read progress.
+            // Progress is optional, so a closed stderr is not an error.
             let _ = writeln!(std::io::stderr(), "{}{of} {}", self.done, self.unit);
         }
     }

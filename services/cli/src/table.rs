@@ -25,7 +25,7 @@ fn write_row<const N: usize>(out: &mut impl Write, row: &[String; N], widths: &[
 /// Longest cell, in characters.
 const WIDEST: usize = 512;
 
-/// A cell as a terminal may have it: one line, cut where it is too long.
+/// A cell that is safe for a terminal: one line, truncated if it is too long.
 pub(crate) fn shown(cell: &str) -> String {
     let end = cell.char_indices().nth(WIDEST).map_or(cell.len(), |(end, _)| end);
     Visible::line(&cell[..end]).to_string()

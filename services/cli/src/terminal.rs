@@ -1,4 +1,4 @@
-//! Responsible for what is written to standard output and standard error: text of others is made safe for a terminal.
+//! Writers for standard output and standard error that escape untrusted text for the terminal.
 
 use std::io::{StderrLock, StdoutLock};
 
@@ -15,12 +15,12 @@ pub(crate) fn stderr() -> VisibleWriter<StderrLock<'static>> {
     VisibleWriter(std::io::stderr().lock())
 }
 
-/// A value as JSON in one line.
+/// Serialises a value as JSON on one line.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(value).map(|json| visible::json(&json))
 }
 
-/// A value as JSON in many lines.
+/// Serialises a value as indented JSON.
 pub(crate) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(|json| visible::json(&json))
 }

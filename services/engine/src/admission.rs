@@ -70,13 +70,13 @@ impl Admission {
         Ok(Permit { doors: Arc::clone(self), items })
     }
 
-    /// A permit to hold one request's body and what becomes of it, in bytes of memory, grown as they arrive.
+    /// A permit for the memory of one request's body and its parsed form, in bytes. It grows as the body arrives.
     #[must_use]
     pub fn body(self: &Arc<Self>) -> BodyPermit {
         BodyPermit { doors: Arc::clone(self), bytes: 0 }
     }
 
-    /// Most bytes that all bodies together may hold, and so any one of them.
+    /// Most bytes that all bodies together may take, and therefore also a single one.
     #[must_use]
     pub fn most_body_bytes(&self) -> usize {
         self.max_bytes
@@ -155,7 +155,7 @@ impl Drop for Permit {
     }
 }
 
-/// The bytes of memory of one request's body and of what becomes of it. They are counted until this is dropped.
+/// The memory of one request's body and its parsed form, in bytes. It is counted until this is dropped.
 pub struct BodyPermit {
     doors: Arc<Admission>,
     bytes: usize,
@@ -168,7 +168,7 @@ impl std::fmt::Debug for BodyPermit {
 }
 
 impl BodyPermit {
-    /// Bytes that are counted.
+    /// The number of bytes counted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -90,7 +90,8 @@ pub struct Batch {
     pub statistics: Vec<Statistic>,
     /// The items, in the order of the reply.
     pub items: Vec<BatchItem>,
-    /// Counts the memory of the request until the batch and its reply are gone, which may be after the client is.
+    /// Counts the memory of the request until the batch and its reply are dropped, which may be after the client has
+    /// disconnected.
     pub held: Option<BodyPermit>,
 }
 

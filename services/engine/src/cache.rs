@@ -20,11 +20,11 @@ impl PreparedTask {
     }
 }
 
-/// Cost of an entry beside what its value points to: its place in the table, which doubles when it is full, and in the list of keys
-/// that were let go lately.
+/// Cost of an entry in addition to the heap of its value: its slot in the table, which doubles when it is full, and in
+/// the list of recently evicted keys.
 const ENTRY_BYTES: usize = 160;
 
-/// Counters of an `Arc`.
+/// Bytes of the counters of an `Arc`.
 const ARC_BYTES: usize = 16;
 
 #[derive(Clone)]
@@ -56,7 +56,8 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // Capacities in entries size the tables at first, and the lists of keys that were let go; the bound is the weight.
+        // The capacities in entries set the initial size of the tables and of the lists of evicted keys; the limit is
+        // the weight.
         let entries = |bytes: u64, most| usize::try_from(bytes / 1_024).unwrap_or(most).clamp(32, most);
         Self {
             prepared: Cache::with_weighter(entries(prepared_bytes, 1_024), prepared_bytes, PreparedBytes),

@@ -23,7 +23,7 @@ use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
 
-/// How long replies may take to be made once the time for grading is over.
+/// How long replies may take to be produced after the time for grading has ended.
 pub const LAST_REPLIES: Duration = Duration::from_secs(1);
 
 /// How long the record may take to close.
@@ -247,40 +247,43 @@ impl Engine {
         &self.inner.admission
     }
 
-    /// Stops admitting and finishes what runs within `patience`. What is not graded by then fails as retryable, and its sandboxed
-    /// processes are killed.
+    /// Stops admitting batches and lets running ones finish within `patience`. Items that are not graded by then fail
+    /// with a retryable error, and their sandboxed processes are killed.
     pub async fn drain(&self, patience: Duration) {
         if tokio::time::timeout(patience, self.inner.admission.drain()).await.is_err() {
             let items = self.inner.admission.items_in_flight();
-            tracing::warn!(items, "not all batches finished in time; the rest fails and may be sent again");
+            tracing::warn!(
+                items,
+                "some batches did not finish in time; their remaining items fail with a retryable error"
+            );
         }
         self.inner.stopping.cancel();
     }
 
-    /// [Drains](Engine::drain), stops the workers and closes the record. Takes `patience`, [`LAST_REPLIES`] and [`RECORD_CLOSE`] at the
-    /// longest.
+    /// [Drains](Engine::drain), stops the workers and closes the record. Takes at most the sum of `patience`,
+    /// [`LAST_REPLIES`] and [`RECORD_CLOSE`].
     pub async fn shut_down(&self, patience: Duration) {
         self.drain(patience).await;
         let replies = async {
             self.inner.admission.drain().await;
             let engine = self.clone();
-            // Workers finish the item they hold; joining them blocks, so it happens off the runtime.
+            // Workers finish their current item. Joining them blocks, so it is done off the runtime.
             let _ = tokio::task::spawn_blocking(move || engine.inner.workers.stop()).await;
             self.inner.tasks.close();
             self.inner.tasks.wait().await;
         };
         if tokio::time::timeout(LAST_REPLIES, replies).await.is_err() {
             let items = self.inner.admission.items_in_flight();
-            tracing::warn!(items, "not all replies were made in time; the rest is not answered");
+            tracing::warn!(items, "some replies were not produced in time and are not sent");
         }
         let Some(store) = &self.inner.store else { return };
         let closed = tokio::time::timeout(RECORD_CLOSE, store.close()).await;
         match closed {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::error!(%error, "the record was not closed; what was acknowledged waits in the spool");
+                tracing::error!(%error, "cannot close the record; acknowledged entries are kept in the spool");
             }
-            Err(_) => tracing::error!("the record did not close in time; what was acknowledged waits in the spool"),
+            Err(_) => tracing::error!("the record did not close in time; acknowledged entries are kept in the spool"),
         }
     }
 }

@@ -76,13 +76,13 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
             let lane = shared.inner.lane_permits(plan.tasks[units[0].task].lane());
             inner.tasks.spawn(async move {
                 let graded = async {
-                    // A closed semaphore cannot be: it lives as long as the engine.
+                    // The semaphore cannot be closed: it lives as long as the engine.
                     let _permit = lane.acquire_owned().await;
                     shared.run_waiting(&units).await
                 };
                 let done = tokio::select! {
                     biased;
-                    // Graders end what they started when their future is dropped, sandboxed processes included.
+                    // Dropping a grader's future also ends its sandboxed processes.
                     () = shared.inner.stopping.cancelled() => shared.stopped(&units),
                     done = graded => done,
                 };
@@ -242,13 +242,14 @@ impl Lanes {
         done
     }
 
-    /// Units that were not graded before the node stopped.
+    /// Results for units that were not graded before the node stopped.
     fn stopped(&self, units: &[Unit]) -> Vec<PartDone> {
         let started = self.inner.clock.monotonic();
         units.iter().map(|unit| self.done(*unit, started, stopped(), false)).collect()
     }
 
-    /// Answers what needs no grader: a node that stops, a client that is gone, a task at fault, a completion too long, an outcome kept.
+    /// Returns results that need no grader: the node is stopping, the client has disconnected, the task is invalid, the
+    /// completion is too long, or the outcome is cached.
     fn before(&self, unit: Unit) -> Before<'_> {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];

@@ -24,7 +24,7 @@ pub struct Limits {
     pub workers: usize,
     /// Items admitted at once, over all batches.
     pub items_in_flight: usize,
-    /// Bytes of memory that request bodies, as sent and as parsed, may take at once.
+    /// Bytes of memory that all request bodies together may take, raw and parsed.
     pub body_bytes_in_flight: usize,
     /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
     pub completion_bytes: usize,
@@ -84,7 +84,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) caches: Caches,
     pub(crate) tasks: TaskTracker,
-    /// Cancelled when the time to finish is over: what is not graded by then fails and may be sent again.
+    /// Cancelled when the time to finish has ended: items that are not graded by then fail with a retryable error.
     pub(crate) stopping: CancellationToken,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) policies: Policies,

@@ -1,5 +1,5 @@
-//! Responsible for doing what the first batch would otherwise wait for: tables that are built on first use, pages of the binary that
-//! are not in memory, the first read of the record. Records nothing, counts nothing, keeps nothing in the caches.
+//! Warm-up: does work that would otherwise delay the first batch, such as building tables on first use, loading pages
+//! of the binary and the first read of the record. It writes nothing to the record, the metrics or the caches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::plan::prepare_one;
 use crate::shared::Shared;
 use crate::workers::Job;
 
-/// The caller whose jobs these are, so that real callers take turns with them.
+/// The caller of these jobs, so that the scheduler is fair to real callers.
 const CALLER: &str = "warm-up";
 
 impl Engine {
     /// Grades the example of every grader of the CPU lane on the workers and reads the channels from the record. Returns when both are
-    /// done; what fails is left for the first batch to report.
+    /// done. Failures are left for the first batch to report.
     pub async fn warm(&self) {
         let shared = self.shared();
         let (sender, mut finished) = mpsc::unbounded_channel::<()>();
@@ -34,9 +34,9 @@ impl Engine {
         if let Some(store) = &shared.store
             && let Err(error) = shared.known.read(store.as_ref(), shared.clock.monotonic()).await
         {
-            tracing::warn!(%error, "the counts of channels cannot be read yet");
+            tracing::warn!(%error, "cannot read the counts of channels during warm-up");
         }
-        // Ends when every job is done, or dropped by a node that stops.
+        // Ends when every job is done or was dropped because the node stops.
         while finished.recv().await.is_some() {}
     }
 }
@@ -50,6 +50,6 @@ fn grade_example(shared: &Shared, grader: &dyn Grader) {
     let Ok(prepared) = prepare_one(shared, grader, &task).ready else { return };
     let item = Item::text(spec.example_completion);
     let cx = GradeContext::default();
-    // A panic here is one that the same item in a batch reports.
+    // A panic is ignored here: the same item in a batch would report it.
     let _ = catch_unwind(AssertUnwindSafe(|| prepared.grade(&[&item], &cx).now_or_never().is_some()));
 }

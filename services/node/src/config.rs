@@ -64,23 +64,23 @@ pub struct Server {
     pub insecure: bool,
     /// Largest request body after unpacking, in bytes.
     pub body_bytes: usize,
-    /// Most memory that one body may take once parsed, in bytes.
+    /// Most memory that one body may take when parsed, in bytes.
     pub parsed_bytes: usize,
     /// Most items in a batch.
     pub batch_items: usize,
     /// Seconds that running batches may take to finish on shutdown.
     pub shutdown_seconds: u64,
-    /// Most connections at once; 0 for as many as the limit on open files leaves room for.
+    /// Most open connections; 0 for as many as the limit on open files allows.
     pub connections: usize,
-    /// Seconds until the head of a connection's first request must have arrived.
+    /// Seconds for the head of a connection's first request to arrive.
     pub head_seconds: u64,
-    /// Seconds that a connection may stay open between two requests.
+    /// Seconds that a connection may be idle between two requests.
     pub idle_seconds: u64,
-    /// Seconds that a body may pause.
+    /// Longest pause in seconds while a body arrives.
     pub body_pause_seconds: u64,
-    /// Seconds until a body must be whole.
+    /// Seconds for a whole body to arrive.
     pub body_seconds: u64,
-    /// Seconds in which a client may take nothing of its reply.
+    /// Seconds that a client may stop reading its reply.
     pub reply_pause_seconds: u64,
 }
 
@@ -114,7 +114,7 @@ impl Server {
             ("reply_pause_seconds", self.reply_pause_seconds),
         ];
         match seconds.iter().find(|(_, value)| !(1..=86_400).contains(value)) {
-            Some((key, value)) => Err(format!("`server.{key}` is between 1 and 86400: {value}")),
+            Some((key, value)) => Err(format!("`server.{key}` must be between 1 and 86400: {value}")),
             None => Ok(()),
         }
     }
@@ -142,7 +142,7 @@ pub struct Engine {
     pub workers: usize,
     /// Items admitted at once.
     pub items_in_flight: usize,
-    /// Bytes of memory that request bodies, as sent and as parsed, may take at once.
+    /// Bytes of memory that all request bodies together may take, raw and parsed.
     pub body_bytes_in_flight: usize,
     /// Longest completion that is graded, in bytes; longer ones are `too_long`.
     pub completion_bytes: usize,
@@ -250,8 +250,8 @@ pub struct RewardModels {
     pub default: String,
     /// Where sources that are not in the folder are fetched from; empty for nowhere.
     pub hub: String,
-    /// What requests may have fetched from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources in `load` are
-    /// fetched whatever it says.
+    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources
+    /// in `load` are always fetched.
     pub fetch: Fetching,
     /// Where they run: `cpu` or `cuda:N`.
     pub device: String,
@@ -430,13 +430,13 @@ pub enum ConfigError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, without the text of the line, which may hold a password.
+        /// What is wrong, without the text of the line, which may contain a password.
         message: String,
     },
-    /// A variable names no setting, and only those that do are wanted.
+    /// A variable matches no setting, and unknown variables are rejected.
     #[error(
-        "`{}` names no setting; the nearest is `{}`, and `assay serve --print-config` lists all: `[engine] workers` is \
-         `ASSAY_ENGINE_WORKERS`",
+        "`{}` is not a known setting; the most similar is `{}`; run `assay serve --print-config` to list all settings \
+         (`workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`)",
         .0.name,
         .0.nearest
     )]
@@ -451,17 +451,17 @@ pub enum ConfigError {
     },
 }
 
-/// A configuration, and what was wrong with it without being an error.
+/// A configuration and the warnings from reading it.
 #[derive(Debug)]
 pub struct Loaded {
     /// The configuration.
     pub config: Config,
-    /// Variables that name no setting.
+    /// Variables that match no setting.
     pub unknown: Vec<UnknownVariable>,
 }
 
 impl Loaded {
-    /// Logs a warning for each variable that names no setting.
+    /// Logs a warning for each variable that matches no setting.
     pub fn warn(&self) {
         for unknown in &self.unknown {
             tracing::warn!("{unknown}");
@@ -473,7 +473,7 @@ impl Loaded {
 pub type Override = (&'static str, &'static str, Value);
 
 impl Config {
-    /// [`Config::read`] where warnings are nobody's concern.
+    /// [`Config::read`] without the warnings.
     ///
     /// # Errors
     /// As [`Config::read`].
@@ -516,7 +516,7 @@ impl Config {
         Ok(Loaded { config, unknown })
     }
 
-    /// Refuses variables that name no setting, but for those that Kubernetes sets.
+    /// Rejects variables that match no setting, except those that Kubernetes sets.
     ///
     /// # Errors
     /// [`ConfigError::UnknownVariable`] of the first, and [`ConfigError::Invalid`] of a setting that is not UTF-8.
@@ -549,7 +549,7 @@ impl Config {
     }
 }
 
-/// A path as it is printed: what is not UTF-8 of it is replaced.
+/// Serialises a path, with bytes that are not UTF-8 replaced.
 fn printed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
@@ -650,13 +650,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_variables_are_warnings_and_errors_where_they_are_refused() {
+    fn unknown_variables_are_warnings_and_errors_under_strict() {
         let variables = [("ASSAY_ENGINE_WORKER", "1"), ("ASSAY_PORT", "tcp://10.0.0.1:80")];
         let loaded = Config::read(None, variables, Vec::new()).unwrap();
         assert_eq!(loaded.unknown.len(), 1);
         let error = Config::refuse_unknown(variables).unwrap_err().to_string();
         assert!(
-            error.contains("`ASSAY_ENGINE_WORKER` names no setting; the nearest is `ASSAY_ENGINE_WORKERS`"),
+            error.contains("`ASSAY_ENGINE_WORKER` is not a known setting; the most similar is `ASSAY_ENGINE_WORKERS`"),
             "{error}"
         );
         Config::refuse_unknown([("ASSAY_PORT", "tcp://10.0.0.1:80")]).unwrap();
@@ -729,7 +729,7 @@ mod tests {
         let keys = ["head_seconds", "idle_seconds", "body_pause_seconds", "body_seconds", "reply_pause_seconds"];
         for key in keys {
             let error = load(&format!("[server]\n{key} = 0\n"), &[], Vec::new()).unwrap_err().to_string();
-            assert!(error.contains(&format!("`server.{key}` is between 1 and 86400: 0")), "{error}");
+            assert!(error.contains(&format!("`server.{key}` must be between 1 and 86400: 0")), "{error}");
         }
     }
 

@@ -1,30 +1,30 @@
-//! Responsible for the limit on open files: raising it, and sharing it between connections and everything else a node opens.
+//! Raises the limit on open files and divides it between connections and everything else that a node opens.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that a node has open beside connections: the record and its spool, standard streams, the runtime.
 const OF_NODE: usize = 64;
 
-/// Files for each cell: its pipes, and the descriptor by which its end is seen.
+/// Files for each cell: its pipes and its process descriptor.
 const OF_CELL: usize = 4;
 
-/// Part of the limit that is never given to connections, and how much of it is enough.
+/// Fraction of the limit that is reserved for everything else, and the number of files at which it is capped.
 const KEPT_SHARE: usize = 4;
 const KEPT_ENOUGH: usize = 1_024;
 
-/// Most connections unless the configuration says otherwise: each takes some memory beside its file.
+/// Default limit on connections, since each takes some memory besides its file.
 const MOST_CONNECTIONS: usize = 10_000;
 
-/// Raises the limit on open files as far as the process may: shells give 1,024, and each connection is one. The hard limit is the
-/// administrator's.
+/// Raises the soft limit on open files to the hard limit: shells set 1,024, and each connection takes one. The hard
+/// limit is left to the administrator.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }) {
-        tracing::warn!(%error, "the limit on open files stays as it is; many connections may be refused");
+        tracing::warn!(%error, "cannot raise the limit on open files; connections may be refused");
     }
 }
 
-/// How many connections there may be: what is configured, unless it is 0 or more than the limit on files leaves room for.
+/// The limit on connections: the configured number, unless it is 0 or more than the limit on open files allows.
 pub(crate) fn connections(configured: usize, cells: usize, pools: usize) -> usize {
     let limit = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
     let room = room(limit.unwrap_or(usize::MAX), cells, pools);
@@ -34,7 +34,7 @@ pub(crate) fn connections(configured: usize, cells: usize, pools: usize) -> usiz
             tracing::warn!(
                 configured,
                 room,
-                "`server.connections` is more than the limit on open files leaves room for; raise the limit (`ulimit -n`)"
+                "`server.connections` is more than the limit on open files allows; raise the limit (`ulimit -n`)"
             );
             room
         }
@@ -42,7 +42,7 @@ pub(crate) fn connections(configured: usize, cells: usize, pools: usize) -> usiz
     }
 }
 
-/// Files that are left for connections.
+/// The number of files that are left for connections.
 fn room(limit: usize, cells: usize, pools: usize) -> usize {
     let needed = OF_NODE.saturating_add(cells.saturating_mul(OF_CELL)).saturating_add(pools);
     limit.saturating_sub(needed.max((limit / KEPT_SHARE).min(KEPT_ENOUGH))).max(1)
@@ -53,12 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_files_back_for_everything_else() {
+    fn reserves_files_for_everything_else() {
         assert_eq!(room(256, 2, 0), 256 - 72);
         assert_eq!(room(1_024, 2, 0), 768);
         assert_eq!(room(1_024, 200, 0), 1_024 - 864);
         assert_eq!(room(1 << 20, 2, 0), (1 << 20) - 1_024);
-        assert_eq!(room(64, 2, 0), 1, "a node with hardly any files takes one connection");
+        assert_eq!(room(64, 2, 0), 1, "at least one connection is accepted");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Responsible for bringing log lines to stderr without ever stopping the process: a thread writes them, lines wait in a bounded queue,
-//! and a line that stderr does not take, or takes too slowly, is dropped and counted.
+//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded queue and written by a
+//! thread, and lines that cannot be written, or for which the queue has no space, are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Bytes of lines that may wait. A reader of stderr that pauses for longer than it takes to log this much loses lines.
+/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than it takes to log
+/// this much.
 const WAITING_BYTES: usize = 1 << 20;
 
-/// Bytes that one line weighs beside its text.
+/// Bytes counted for a line in addition to its text.
 const LINE_BYTES: usize = 64;
 
-/// Where the log of this process goes; its thread is started by the first use.
+/// The log of this process; its thread is started at the first use.
 static STDERR: OnceLock<LogLines> = OnceLock::new();
 
 /// A queue of lines, and the thread that writes them. Cheap to clone: clones share the queue.
@@ -28,15 +29,15 @@ pub(crate) struct LogLines {
 
 enum Message {
     Line(Vec<u8>),
-    /// Answered once the lines before it are written or dropped.
+    /// Acknowledged when the lines before it have been written or dropped.
     Flush(SyncSender<()>),
 }
 
 impl LogLines {
-    /// Lines for stderr.
+    /// The queue for stderr.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// If the thread cannot be started.
     pub(crate) fn stderr() -> io::Result<Self> {
         static STARTING: Mutex<()> = Mutex::new(());
         let _one = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,22 +58,22 @@ impl LogLines {
         Ok(started)
     }
 
-    /// Queues a line, or drops it when too many wait.
+    /// Queues a line, or drops it if the queue is full.
     fn push(&self, line: Vec<u8>) {
         let bytes = line.len() + LINE_BYTES;
         let room = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
         let taken = self.waiting.fetch_update(Ordering::AcqRel, Ordering::Relaxed, room).is_ok();
-        // The thread never ends while a sender is there.
+        // The thread does not end while a sender exists.
         if !taken || self.queue.send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until the lines so far are written or dropped, for `most` at the longest.
+    /// Waits until the lines queued so far have been written or dropped, for at most `most`.
     fn flush(&self, most: Duration) {
         let (answer, answered) = sync_channel(1);
         if self.queue.send(Message::Flush(answer)).is_ok() {
-            // A reader that does not read is not waited for any longer.
+            // On a timeout the reader has stalled; stop waiting.
             let _ = answered.recv_timeout(most);
         }
     }
@@ -87,25 +88,25 @@ fn write_lines(lines: &Receiver<Message>, mut out: impl Write, waiting: &AtomicU
                 }
                 waiting.fetch_sub(line.len() + LINE_BYTES, Ordering::AcqRel);
             }
-            // An error means that the asker did not wait.
+            // An error means that the caller stopped waiting.
             Message::Flush(answer) => drop(answer.try_send(())),
         }
     }
 }
 
-/// Log lines that stderr did not take.
+/// The number of log lines that could not be written to stderr.
 pub(crate) fn dropped() -> u64 {
     STDERR.get().map_or(0, |lines| lines.dropped.load(Ordering::Relaxed))
 }
 
-/// Waits until the log is written, for `most` at the longest. Called before the process ends.
+/// Waits until the log has been written, for at most `most`. Called before the process exits.
 pub fn flush(most: Duration) {
     if let Some(lines) = STDERR.get() {
         lines.flush(most);
     }
 }
 
-/// One line being formatted, queued when it is dropped.
+/// A line that is being formatted; it is queued when this is dropped.
 pub(crate) struct Line<'a> {
     lines: &'a LogLines,
     text: Vec<u8>,
@@ -146,7 +147,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Refuses every line, as a full disk does.
+    /// Fails every write, like a full disk.
     struct Full;
 
     impl Write for Full {
@@ -159,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Hands each line on, and blocks on the first until it is let go.
+    /// Forwards each line, and blocks on the first until it is released.
     struct Slow {
         wrote: mpsc::Sender<Vec<u8>>,
         go: Option<mpsc::Receiver<()>>,
@@ -197,7 +198,7 @@ mod tests {
         lines.push(b"two\n".to_vec());
         lines.flush(LONG);
         assert_eq!(lines.dropped.load(Ordering::Relaxed), 2);
-        assert_eq!(lines.waiting.load(Ordering::Relaxed), 0, "room is given back");
+        assert_eq!(lines.waiting.load(Ordering::Relaxed), 0, "the space is released");
     }
 
     #[test]

@@ -19,7 +19,8 @@ use tokio::net::TcpListener;
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 
-/// How long closing waits for the database to take what the spool has: less than [`RECORD_CLOSE`], which has to do for the rest too.
+/// How long closing waits for the database to apply the entries in the spool: less than [`RECORD_CLOSE`], which
+/// includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
 const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
 
@@ -73,7 +74,7 @@ pub struct Node {
     config: Config,
     sandboxes: Sandboxes,
     models: Arc<dyn RewardModels>,
-    /// Whether the node is being warmed up, and so not ready yet.
+    /// Whether the node is warming up and therefore not ready.
     warming: Arc<AtomicBool>,
 }
 
@@ -196,8 +197,9 @@ impl Node {
         TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
     }
 
-    /// Serves on `listener` until `stop` resolves, then finishes what runs and closes the record. After `stop` this returns within
-    /// `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`]; without load and a healthy disk at once.
+    /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the record. After `stop`,
+    /// this returns within the sum of `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`];
+    /// immediately if there is no load and the disk works.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] when metrics cannot be collected.
@@ -207,7 +209,7 @@ impl Node {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
-        // Before load comes. What cannot be started is reported by the items that need it.
+        // Before there is load. If a cell cannot be started, the items that need it report the error.
         if let Err(error) = self.sandboxes.start() {
             tracing::warn!(%error, "cells cannot be started");
         }
@@ -231,14 +233,14 @@ impl Node {
         warming.abort();
         loading.abort();
         self.finish().await;
-        // Replies are on their way; a client that does not read its own is not waited for.
+        // Replies are being sent; do not wait for clients that do not read them.
         if tokio::time::timeout(LAST_REPLIES, &mut serving).await.is_err() {
             serving.abort();
         }
         Ok(())
     }
 
-    /// Does what the first requests would otherwise wait for; until then the node is not ready.
+    /// Does the work that would otherwise delay the first requests; the node is not ready until it is done.
     fn warm_up(&self) -> impl Future<Output = ()> + Send + 'static {
         let (engine, sandboxes, warming) = (self.engine.clone(), self.sandboxes.clone(), Arc::clone(&self.warming));
         warming.store(true, Ordering::Release);
@@ -249,11 +251,12 @@ impl Node {
         }
     }
 
-    /// Finishes what runs within `server.shutdown_seconds`; then kills the cells, refuses what models were asked, and closes the record.
+    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects pending model
+    /// requests, and closes the record.
     async fn finish(&self) {
         self.engine.drain(Duration::from_secs(self.config.server.shutdown_seconds)).await;
         self.sandboxes.cells.stop().await;
-        // Batches that asked models have failed by now, and other requests had the same time.
+        // Batches that wait for models have failed by now, and other requests had the same time.
         tokio::join!(self.models.stop(LAST_REPLIES), self.engine.shut_down(Duration::ZERO));
     }
 
@@ -263,7 +266,7 @@ impl Node {
     }
 }
 
-/// Counts the entries of the configured record that the database refused, also while a server uses it.
+/// Counts the entries of the configured record that the database rejected, also while a server uses the record.
 ///
 /// # Errors
 /// What the system said of the spool's folder.

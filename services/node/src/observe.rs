@@ -14,7 +14,7 @@ use crate::{ConfigError, NodeError};
 
 pub use crate::log_lines::flush as flush_logs;
 
-/// Log lines that stderr did not take.
+/// Log lines that could not be written to stderr.
 const DROPPED: &str = "assay_log_lines_dropped_total";
 
 /// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
@@ -23,10 +23,11 @@ const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sends log lines to stderr, and panics into the log. No line ends or blocks the process: what stderr does not take is dropped.
+/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process: lines that cannot be
+/// written are dropped.
 ///
 /// # Errors
-/// When the filter is malformed or the system refuses a thread. Setting up twice is no error: the first call wins.
+/// If the filter is malformed or the thread cannot be started. Calling this twice is not an error: the first call wins.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
     let invalid = |origin: &str, message: String| ConfigError::Invalid { origin: origin.to_owned(), message };
     let filter = EnvFilter::try_new(&log.filter).map_err(|error| invalid("`log.filter`", error.to_string()))?;
@@ -37,7 +38,7 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
         .with_env_filter(filter)
         .with_writer(writer)
         .with_ansi(colours)
-        // It would print to stderr, and panic where that cannot be written.
+        // The default hook prints to stderr, and panics if that fails.
         .log_internal_errors(false);
     let set = match log.format {
         LogFormat::Text => lines.fmt_fields(fields::visible()).try_init(),
@@ -66,7 +67,7 @@ pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
             .map_err(|error| error.to_string())
     });
     let handle = collector.clone().map_err(NodeError::Metrics)?;
-    metrics::describe_counter!(DROPPED, "Log lines that stderr did not take.");
+    metrics::describe_counter!(DROPPED, "Log lines that could not be written to stderr.");
     Ok(Arc::new(move || {
         metrics::counter!(DROPPED).absolute(log_lines::dropped());
         handle.run_upkeep();

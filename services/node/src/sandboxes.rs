@@ -24,10 +24,10 @@ use crate::{config, observe};
 /// Native stack of the thread that answers requests in a cell: guests run on it.
 const CELL_STACK: usize = 192 << 20;
 
-/// Longest wait of an ending cell for a reader of the log.
+/// Longest wait of an exiting cell for the log to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Longest time that one step of warming up may take; the node is ready afterwards all the same.
+/// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
 const WARM_UP: Duration = Duration::from_secs(10);
 
 fn empty_program(language: &str) -> Execution {
@@ -83,22 +83,22 @@ impl Sandboxes {
         self.cells.warm()
     }
 
-    /// Runs an empty program of each language and an empty query in every cell, so that none of them maps an image or compiles its
-    /// first module under a client's request.
+    /// Runs an empty program of each language and an empty query in every cell, so that no client request has to wait
+    /// until a cell maps an image or compiles its first module.
     pub async fn warm(&self) {
         let cells = 0..self.cells.count();
         for language in &self.languages {
             let runs = cells.clone().map(|_| self.programs.execute(empty_program(language)));
             for run in join_all(runs).await {
                 if let Err(error) = run {
-                    tracing::warn!(language, %error, "a cell did not run an empty program");
+                    tracing::warn!(language, %error, "warm-up failed: a cell could not run an empty program");
                 }
             }
         }
         let queries = cells.map(|_| async { self.cells.ask(&query::Request::probe(), WARM_UP).await });
         for reply in join_all(queries).await {
             if let Err(error) = reply {
-                tracing::warn!(%error, "a cell did not run an empty query");
+                tracing::warn!(%error, "warm-up failed: a cell could not run an empty query");
             }
         }
     }

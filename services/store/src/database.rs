@@ -34,20 +34,20 @@ pub(crate) enum DatabaseError {
     Replaced { path: PathBuf, found: String },
     #[error("an entry cannot be read back from the spool: {0}")]
     Spool(std::io::Error),
-    /// It can be read, and is not what was written.
+    /// The entry can be read but is not what was written.
     #[error("an entry of the spool is damaged: {0}")]
     Damaged(std::io::Error),
-    #[error("an entry cannot be set aside in the spool's folder: {0}")]
+    #[error("cannot set an entry aside in the spool's folder: {0}")]
     Aside(std::io::Error),
     #[error(transparent)]
     Content(#[from] BadContent),
-    #[error("applying panicked: {0}")]
+    #[error("applying the entries panicked: {0}")]
     Panicked(String),
 }
 
-/// Primary result codes of SQLite that say what an entry holds, not how the database fares. The list is short on purpose: of any other
-/// code the entry stays in the spool and is tried again.
-/// `SQLITE_ERROR` is the code of an overflowing integer, and of a missing table too, which [`Database::probe`] tells apart.
+/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state of the database. The
+/// list is short on purpose: with any other code the entry stays in the spool and is retried. `SQLITE_ERROR` is the
+/// code of an integer overflow but also of a missing table; [`Database::probe`] distinguishes them.
 const ENTRY_CODES: [u32; 5] = [
     1,  // SQLITE_ERROR
     18, // SQLITE_TOOBIG
@@ -57,7 +57,7 @@ const ENTRY_CODES: [u32; 5] = [
 ];
 
 impl DatabaseError {
-    /// Whether the entry may be what failed, so that trying again for ever would be in vain.
+    /// Whether the entry itself may be the cause, so that retrying would never succeed.
     pub(crate) fn may_lie_in_entry(&self) -> bool {
         match self {
             Self::Driver(sqlx::Error::Database(error)) => {
@@ -107,10 +107,11 @@ pub(crate) trait Database: Send + Sync {
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>>;
 
-    /// Applies an entry whose turn was long ago. Grades that are there change nothing; a claim of another batch stays.
+    /// Applies an entry after newer ones. Grades that are already present are not changed; a claim of another batch is
+    /// kept.
     fn apply_late(&self, loaded: Arc<Loaded>, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
-    /// Whether the database takes an entry that is known to be good. Leaves no trace.
+    /// Checks that the database accepts an entry that is known to be valid. Has no lasting effect.
     fn probe(&self, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
     /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now. Succeeds only if

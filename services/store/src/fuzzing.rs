@@ -1,4 +1,4 @@
-//! Entry points of the fuzz target of the spool. Not part of the API.
+//! Entry points for the spool's fuzz target. Not part of the API.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::spool::frame::Seal;
 use crate::spool::segment::{Folder, header};
 use crate::spool::{OpenSpoolError, Position, frame, recovery};
 
-/// The key of the spools that are made here, as the file `identity` has it.
+/// Every byte of the key of the spools that are created here.
 const KEY: u8 = 0x5a;
 
-/// A spool whose frames [`seal`] writes: the file `identity` of its folder.
+/// Contents of the file `identity` of a spool whose frames [`seal`] writes.
 #[must_use]
 pub fn identity() -> String {
     format!("spool\n{}\n", format!("{KEY:02x}").repeat(32))
@@ -46,14 +46,14 @@ pub fn seal(payload: &[u8]) -> Vec<u8> {
     sealed
 }
 
-/// First place in `bytes`, from `from` on, where a whole frame starts, and its length.
+/// Offset and length of the first whole frame in `bytes` at or after `from`.
 #[must_use]
 pub fn find(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let at = frame::find(&key(), bytes, from)?;
     Some((at, frame::measure(&key(), &bytes[at..])?))
 }
 
-/// The batch in a frame, what of its bodies and its reply can be unpacked, and the frame written again.
+/// The batch in a frame, its bodies and reply as far as they can be unpacked, and the re-encoded frame.
 #[must_use]
 pub fn decode(sealed: &[u8]) -> Option<(BatchId, Vec<Body>, Vec<u8>)> {
     let (entry, contents) = frame::decode(sealed).ok()?;
@@ -63,10 +63,10 @@ pub fn decode(sealed: &[u8]) -> Option<(BatchId, Vec<Body>, Vec<u8>)> {
     Some((entry.batch, bodies, frame::encode(&key(), &entry, &contents).ok()?))
 }
 
-/// The batches that a start finds in the spool at `folder`.
+/// The batches that a start recovers from the spool at `folder`.
 ///
 /// # Errors
-/// The folder cannot be read, or a segment is of another release.
+/// If the folder cannot be read or a segment was written by another release.
 pub fn recover(folder: &Path) -> Result<Vec<BatchId>, OpenSpoolError> {
     let folder = Folder::open(folder, "spool")?;
     let pending = Pending::new(1 << 20);

@@ -1,4 +1,5 @@
-//! Responsible for what is known of the parts that run: whether entries are recorded, whether they reach the database, and why not.
+//! Tracks the health of the spool thread and the database writer: whether entries are recorded and applied, and if not,
+//! why.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,7 @@ use assay_core::store::StoreError;
 
 use crate::metrics;
 
-/// How the parts fare. Shared by the spool's thread, the writer and those who ask.
+/// The health of the store. Shared by the spool thread, the writer and health checks.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     state: Mutex<State>,
@@ -16,7 +17,7 @@ pub(crate) struct Health {
 
 #[derive(Debug, Default, Clone)]
 struct State {
-    /// Why the spool's thread has ended.
+    /// Why the spool thread has ended.
     spool_ended: Option<String>,
     /// Why the writer has ended.
     writer_ended: Option<String>,
@@ -27,33 +28,33 @@ struct State {
 }
 
 impl Health {
-    /// An append succeeded, or failed with this error.
+    /// Records that an append succeeded or failed with this error.
     pub(crate) fn appended(&self, done: Result<(), String>) {
         metrics::recording(done.is_ok());
         self.lock().append_error = done.err();
     }
 
-    /// A transaction succeeded, or failed with this error.
+    /// Records that a transaction succeeded or failed with this error.
     pub(crate) fn applied(&self, done: Result<(), String>) {
         metrics::applying(done.is_ok());
         self.lock().apply_error = done.err();
     }
 
-    /// The spool's thread panicked.
+    /// Records that the spool thread panicked.
     pub(crate) fn spool_ended(&self, reason: String) {
-        tracing::error!(reason, "the thread of the spool panicked: nothing is recorded until the node is restarted");
+        tracing::error!(reason, "the spool thread panicked; nothing is recorded until the node is restarted");
         metrics::recording(false);
         self.lock().spool_ended = Some(reason);
     }
 
-    /// The writer panicked.
+    /// Records that the writer panicked.
     pub(crate) fn writer_ended(&self, reason: String) {
-        tracing::error!(reason, "the writer panicked: entries stay in the spool until the node is restarted");
+        tracing::error!(reason, "the database writer panicked; entries stay in the spool until the node is restarted");
         metrics::applying(false);
         self.lock().writer_ended = Some(reason);
     }
 
-    /// Counts entries that are set aside.
+    /// Sets the number of entries that are set aside.
     pub(crate) fn count_set_aside(&self, entries: u64) {
         self.set_aside.store(entries, Ordering::Relaxed);
         metrics::set_aside(entries);
@@ -63,18 +64,18 @@ impl Health {
         self.set_aside.load(Ordering::Relaxed)
     }
 
-    /// Why the last append failed, unless one succeeded since.
+    /// Why the last append failed; `None` if it succeeded.
     pub(crate) fn append_error(&self) -> Option<String> {
         self.lock().append_error.clone()
     }
 
-    /// Why entries do not reach the database now.
+    /// Why entries cannot be applied to the database; `None` if they can.
     pub(crate) fn apply_error(&self) -> Option<String> {
         let state = self.lock();
         state.writer_ended.clone().or_else(|| state.apply_error.clone())
     }
 
-    /// Fails if a part has ended that runs as long as the node does.
+    /// Fails if the spool thread or the writer has ended.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let State { spool_ended, writer_ended, .. } = self.lock().clone();
         if let Some(reason) = spool_ended {
@@ -82,13 +83,13 @@ impl Health {
         }
         match writer_ended {
             Some(reason) => Err(StoreError::Unavailable(format!(
-                "the writer of the database has ended ({reason}): restart the node; recorded grades are in the spool"
+                "the database writer has ended ({reason}); restart the node (recorded grades are kept in the spool)"
             ))),
             None => Ok(()),
         }
     }
 
-    /// What is answered where the spool's thread took an append and did not answer it, or takes none.
+    /// The error of an append that the spool thread did not accept or did not answer.
     pub(crate) fn refusal(&self) -> StoreError {
         let reason = self.lock().spool_ended.clone();
         spool_gone(&reason.unwrap_or_else(|| "it panicked".to_owned()))
@@ -100,5 +101,5 @@ impl Health {
 }
 
 fn spool_gone(reason: &str) -> StoreError {
-    StoreError::Unavailable(format!("the thread of the spool has ended ({reason}): restart the node"))
+    StoreError::Unavailable(format!("the spool thread has ended ({reason}); restart the node"))
 }

@@ -9,8 +9,8 @@
 //!
 //! - `spool`: segment files, group commit, recovery after a crash;
 //! - `pending`: what is recorded and not in the database yet, in bounded memory;
-//! - `writer`: brings it there, however long the database was away, and sets aside what it refuses;
-//! - `health`: what is known of the parts that run;
+//! - `writer`: applies entries to the database, however long it was unavailable, and sets aside those that it rejects;
+//! - `health`: the health of the spool thread and the writer;
 //! - `database`: what these ask of a database; `sqlite` answers it;
 //! - `merge`: reads over both.
 

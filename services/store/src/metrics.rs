@@ -62,17 +62,17 @@ pub(crate) fn describe() {
     describe_gauge!(
         RECORDING,
         Unit::Count,
-        "1 if the last append to the spool succeeded, 0 if grades are not recorded now."
+        "1 if the last append to the spool succeeded, 0 if grades cannot be recorded."
     );
     describe_gauge!(
         APPLYING,
         Unit::Count,
-        "1 if the last transaction succeeded, 0 if entries do not reach the database now."
+        "1 if the last transaction succeeded, 0 if entries cannot be applied to the database."
     );
     describe_gauge!(
         SET_ASIDE,
         Unit::Count,
-        "Entries that the database refused, kept beside the spool until `assay record set-aside --apply` applies them."
+        "Entries that the database rejected, kept in the spool's folder until `assay record set-aside --apply` applies them."
     );
 }
 

@@ -1,4 +1,4 @@
-//! Responsible for making an error of a panic, so that one bad entry does not end the task that meets it.
+//! Converts panics to errors, so that one bad entry does not end the task that processes it.
 
 use std::any::Any;
 use std::future::Future;
@@ -6,13 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// A future whose panic is its error. What it borrowed may be half changed then: whoever catches must not go on using it.
+/// A future that returns a panic as an error. Values that it borrowed may then be in an inconsistent state and must not
+/// be used again.
 pub(crate) struct CatchPanic<'f, T>(Pin<Box<dyn Future<Output = T> + Send + 'f>>);
 
 impl<'f, T> CatchPanic<'f, T> {

@@ -96,18 +96,18 @@ impl Item {
         }
         let item = self.clone();
         let read = tokio::task::spawn_blocking(move || item.read_back()).await;
-        // A frame that makes reading it panic would do so the next time.
+        // If decoding a frame panics, it would panic again at the next try.
         read.unwrap_or_else(|error| Err(io::Error::new(io::ErrorKind::InvalidData, error)))
     }
 
     fn read_back(&self) -> io::Result<Arc<Loaded>> {
         let Some(segment) = &self.segment else {
-            return Err(io::Error::other("an entry without a segment left the memory"));
+            return Err(io::Error::other("an entry without a segment is no longer in memory"));
         };
         Loaded::from_frame(&segment.seal, &self.frame()?).map(Arc::new)
     }
 
-    /// Its frame, as it lies in its segment; of an entry without one, nothing.
+    /// Its frame as stored in the segment; empty for an entry without a segment.
     pub(crate) fn frame(&self) -> io::Result<Vec<u8>> {
         let Some(segment) = &self.segment else {
             return Ok(Vec::new());

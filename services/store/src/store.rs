@@ -76,7 +76,7 @@ pub struct DurableStore {
     compression: i32,
     /// One for each core: more threads would compress no faster and hold a context of zstd each.
     encoders: Semaphore,
-    /// How frames are written.
+    /// The seal of new frames.
     seal: Seal,
     health: Arc<Health>,
     close_timeout: Duration,
@@ -137,9 +137,12 @@ impl DurableStore {
                 health.count_set_aside(set_aside);
                 retried = starts;
                 if set_aside > 0 {
-                    tracing::warn!(entries = set_aside, "entries are set aside: `assay record set-aside` lists them");
+                    tracing::warn!(
+                        entries = set_aside,
+                        "entries are set aside; run `assay record set-aside` to list them"
+                    );
                 }
-                tracing::info!(spool = %folder.identity.name, entries = replayed, "the spool is open; entries in it go to the database now");
+                tracing::info!(spool = %folder.identity.name, entries = replayed, "opened the spool; its entries are applied to the database now");
                 Journal::Folder { folder: folder.clone(), segment_bytes: options.segment_bytes }
             }
             None => Journal::Memory,
@@ -229,16 +232,17 @@ impl DurableStore {
         if self.closed.load(Ordering::Acquire) { closed() } else { self.health.refusal() }
     }
 
-    /// Whether grades are recorded and can be read now.
+    /// Checks that grades can be recorded and read.
     async fn check(&self) -> Result<(), StoreError> {
         self.health.check()?;
         if let (Some(_), Some(folder)) = (self.health.append_error(), self.folder.clone()) {
-            // Nobody may send anything while the node is not ready, so no append would show that the spool works again.
+            // While the node is not ready it may receive no batches, so no append would reveal that the spool works
+            // again.
             let tried = blocking(move || folder.probe()).await.map_err(|error| error.to_string());
             self.health.appended(tried.clone());
             tried.map_err(|error| {
                 StoreError::Unavailable(format!(
-                    "the spool cannot be written ({error}): free space on its disk or restore its folder"
+                    "the spool cannot be written ({error}); free space on its disk or restore its folder"
                 ))
             })?;
         }
@@ -272,7 +276,7 @@ impl DurableStore {
         }
         if !applied.is_empty() && !self.database.checkpoint().await? {
             return Err(StoreError::Unavailable(
-                "entries were applied, and stay set aside until the database is on its disk: a reader holds it up; try again"
+                "entries were applied but are not synced to disk yet, because a reader blocks the checkpoint; run this again"
                     .to_owned(),
             ));
         }
@@ -394,7 +398,7 @@ fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, S
     Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))
 }
 
-/// Counts the entries that the database at these options refused, without opening it: another node may use it.
+/// Counts the entries that the database with these options rejected, without opening it: another node may use it.
 ///
 /// # Errors
 /// What the system said of the spool's folder.
@@ -412,7 +416,7 @@ fn set_aside(file: &AsideFile) -> SetAside {
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 fn unreadable(error: std::io::Error) -> StoreError {
-    StoreError::Unavailable(format!("the entries set aside cannot be read ({error}): check the spool's folder"))
+    StoreError::Unavailable(format!("cannot read the entries set aside ({error}); check the spool's folder"))
 }
 
 /// What the tables rely on: a grade's batch, run, step and caller are its entry's, and its id follows from its batch and position.

@@ -1,9 +1,10 @@
 //! Responsible for bringing recorded entries into the database: in order, many in one transaction, however long the database is away.
 //! Answers no request; a recorded entry is durable in the spool and visible through [`Pending`] before it gets here.
 //!
-//! An entry that the database refuses must not stop those behind it. Failures that may lie in an entry halve the next transaction until
-//! one entry is alone in it; refused [`TRIES`] times by a database that takes a good entry, it is set aside (see `spool::aside`) and the
-//! progress passes it. Failures of disk, locks and files are tried again for ever, and set nothing aside.
+//! An entry that the database rejects must not block those after it. After a failure that an entry may have caused, the
+//! next transaction has half as many entries, until one entry is alone. If the database rejects that entry [`TRIES`]
+//! times but accepts one that is known to be valid, the entry is set aside (see `spool::aside`) and the progress moves
+//! past it. Failures of disk, locks and files are retried forever and set nothing aside.
 //!
 //! A segment is deleted only when the database has said that everything applied so far survives power loss; see
 //! [`Database::checkpoint`].
@@ -114,15 +115,16 @@ pub(crate) struct Writer {
     pub(crate) draining: watch::Receiver<bool>,
     /// How far the database is.
     pub(crate) progress: Position,
-    /// Starts of entries that were set aside and are tried again, since the database did not keep that they were passed.
+    /// Start positions of entries that were set aside and are retried, because the database lost the progress past
+    /// them.
     pub(crate) retried: BTreeSet<Position>,
 }
 
-/// How the search for a refused entry goes.
+/// The state of the search for a rejected entry.
 struct Search {
     /// Most entries of the next transaction.
     most: usize,
-    /// How often the oldest entry was refused alone.
+    /// How often the oldest entry was rejected when applied alone.
     refusals: u32,
 }
 
@@ -130,13 +132,13 @@ impl Search {
     const NONE: Self = Self { most: usize::MAX, refusals: 0 };
 }
 
-/// What follows a failed transaction.
+/// What to do after a failed transaction.
 enum Next {
-    /// Another try at once.
+    /// Retry immediately.
     Again,
-    /// Another try after a pause.
+    /// Retry after a pause.
     Pause,
-    /// Nothing: closing, and there is no database to wait for.
+    /// Stop: the store is closing and there is no database to wait for.
     End,
 }
 
@@ -195,7 +197,7 @@ impl Writer {
         self.release().await;
     }
 
-    /// Decides what follows a failed transaction of these items.
+    /// Decides what to do after a failed transaction of these items.
     async fn failed(
         &mut self,
         mut error: DatabaseError,
@@ -217,7 +219,7 @@ impl Writer {
                         *search = Search::NONE;
                         return Next::Again;
                     }
-                    // Not the entry, or not the entry alone.
+                    // The entry is not the cause, or not the only one.
                     Err(other) => error = other,
                 }
             }
@@ -225,16 +227,16 @@ impl Writer {
         let found = error.to_string();
         self.health.applied(Err(found.clone()));
         if matches!(error, DatabaseError::Replaced { .. }) {
-            // Lasts until someone acts: said once for each change, not for each try.
+            // Lasts until an operator acts: logged once for each change, not for each retry.
             if reported.as_ref() != Some(&found) {
-                tracing::error!(%error, "grades are not applied: they stay in the spool");
+                tracing::error!(%error, "grades cannot be applied and stay in the spool");
                 *reported = Some(found);
             }
             if *self.draining.borrow() {
                 return Next::End;
             }
         } else {
-            tracing::warn!(%error, entries = items.len(), "the database does not take grades: they stay in the spool");
+            tracing::warn!(%error, entries = items.len(), "the database rejects grades; they stay in the spool and are retried");
         }
         Next::Pause
     }
@@ -244,10 +246,10 @@ impl Writer {
         for item in items {
             match item.load().await {
                 Ok(loaded) => entries.push((item.end, loaded)),
-                // A disk that does not answer is asked again.
+                // Failures of the disk are retried.
                 Err(error) if !is_damage(&error) => return Err(DatabaseError::Spool(error)),
                 Err(error) if entries.is_empty() => return Err(DatabaseError::Damaged(error)),
-                // Those before it go first.
+                // Apply the entries before it first.
                 Err(_) => break,
             }
         }
@@ -272,7 +274,8 @@ impl Writer {
         self.pending.forget_through(progress);
     }
 
-    /// Keeps an entry that cannot be applied, and passes it. Fails where the database would not take a good one either.
+    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects a valid entry as
+    /// well.
     async fn set_aside(&mut self, item: &Arc<Item>, error: &DatabaseError) -> Result<(), DatabaseError> {
         self.database.probe(self.clock.unix_us()).await?;
         let (batch, grades) = (item.digest.batch, item.digest.totals.grades);
@@ -283,7 +286,7 @@ impl Writer {
                 let item = item.clone();
                 let keep = move || {
                     let frame = match item.frame() {
-                        // Of a segment that was cut off there is nothing to keep but that it was.
+                        // If the segment was truncated, only the note can be kept.
                         Err(error) if is_damage(&error) => Vec::new(),
                         frame => frame?,
                     };
@@ -294,7 +297,7 @@ impl Writer {
                 let done = tokio::task::spawn_blocking(keep).await;
                 done.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(DatabaseError::Aside)?
             }
-            // Such a record is gone with the process in any case.
+            // A record in memory ends with the process in any case.
             None => self.health.set_aside() + 1,
         };
         self.database.apply(&[], item.end, self.clock.unix_us()).await?;
@@ -302,14 +305,14 @@ impl Writer {
             %error,
             %batch,
             grades,
-            "the database refuses an entry, which is set aside: `assay record set-aside` lists it and applies it later"
+            "the database rejected an entry, which was set aside; run `assay record set-aside` to list or apply it"
         );
         self.health.count_set_aside(kept);
         self.pass(item.end);
         Ok(())
     }
 
-    /// Removes the copy of an entry that could be applied after all.
+    /// Removes the copy of an entry that was applied after all.
     async fn forget_aside(&mut self, start: Position) {
         self.retried.remove(&start);
         let Some(folder) = self.folder.clone() else { return };
@@ -320,8 +323,8 @@ impl Writer {
         };
         match tokio::task::spawn_blocking(forget).await.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(left) => self.health.count_set_aside(left),
-            // Applied again by an operator it changes nothing.
-            Err(error) => tracing::warn!(%error, "the copy of an applied entry cannot be removed"),
+            // If an operator applies it again, nothing changes.
+            Err(error) => tracing::warn!(%error, "cannot remove the copy of an applied entry"),
         }
     }
 

@@ -183,7 +183,7 @@ fn an_endless_template_ends() {
 }
 
 #[test]
-fn a_template_that_makes_too_much_fails_on_its_row() {
+fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
     for text in [
         "{{ '%9999999999d' | format(n) }}",
         "{{ '{:>9999999999}'.format(n) }}",

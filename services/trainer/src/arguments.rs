@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "assay-trainer", version, max_term_width = 120)]
 pub(crate) struct Arguments {
-    /// Refuse variables `ASSAY_…` that name no setting, instead of warning of them
+    /// Reject unknown `ASSAY_…` variables instead of warning
     #[arg(long, global = true)]
     pub(crate) strict: bool,
     #[command(subcommand)]

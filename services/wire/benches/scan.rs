@@ -1,4 +1,5 @@
-//! How many bytes a second are counted before a body is parsed, beside the parsing that follows: a batch of mathematics, numbers, objects.
+//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of mathematics, for numbers and
+//! for objects.
 
 use std::hint::black_box;
 

@@ -1,42 +1,42 @@
-//! Bounds the memory of a JSON text once parsed, from its bytes as they arrive: before anything is parsed.
+//! Computes an upper bound of the memory of a parsed JSON text from its bytes as they arrive, before it is parsed.
 //!
-//! The text is not validated. A parser stops at the first error, and up to there this reads the text as the parser does, so the
-//! count is never below what the parser made.
+//! The text is not validated. A parser stops at the first error, and up to that point the scanner reads the text as the
+//! parser does, so the result is never below what the parser allocated.
 
 use memchr::memchr2;
 
-/// Deepest nesting whose objects are told apart. serde_json reads no deeper into values.
+/// Deepest nesting at which objects and arrays are distinguished. serde_json parses values no deeper.
 const MAX_FRAMES: usize = 128;
 
 // Costs in bytes, of `serde_json::Value` without `preserve_order` and `arbitrary_precision`: a value has 32 bytes, and an object is a
 // `BTreeMap<String, Value>` with nodes of 11 keys, of which splitting leaves at least 5 in each. A heap block is rounded up to 16 bytes
 // and has 8 of its own. Shapes of requests are smaller than such trees. The content of texts is counted by `Parsed::memory`.
 
-/// An object: the first node of its tree, paid for by empty ones too.
+/// An object: the first node of its tree, counted for empty objects too.
 const OBJECT: usize = 640;
 
-/// The key of an object with which its first node splits into two and a root.
+/// The key that splits an object's first node into two nodes and a root.
 const SPLIT: usize = 1_392;
 
-/// Every further key: its share of a node, and of the nodes above.
+/// Every further key: its share of a leaf and of the nodes above.
 const KEY: usize = 136;
 
 /// Keys of the first node.
 const NODE_KEYS: u32 = 11;
 
-/// An array: the four places of its first block.
+/// An array: the four slots of its first block.
 const ARRAY: usize = 144;
 
-/// Every element after the first: up to two places once an array has grown, and a third while it grows.
+/// Every element after the first: up to two slots after an array has grown, and a third while it grows.
 const ELEMENT: usize = 96;
 
-/// A text or key: what its heap block has beside the content.
+/// A string or key: the size of its heap block without the content.
 const STRING: usize = 32;
 
-/// What a text was counted to hold, in part or whole.
+/// Counts of a JSON text, or of the part scanned so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// Bytes of the text.
+    /// Number of bytes.
     pub bytes: usize,
     /// Objects.
     pub objects: usize,
@@ -44,7 +44,7 @@ pub struct Parsed {
     pub arrays: usize,
     /// Commas: elements and members after the first of each array and object.
     pub commas: usize,
-    /// Texts, keys among them.
+    /// Strings, including keys.
     pub strings: usize,
     /// Deepest nesting of arrays and objects.
     pub depth: usize,
@@ -52,21 +52,21 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Most bytes of memory that the text takes once parsed.
+    /// Upper bound of the memory of the parsed text, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        // Escapes are never shorter than what they stand for, so no content is longer than its text.
+        // Escapes are never shorter than the characters they encode, so no content is longer than its text.
         self.bytes.saturating_add(self.structure)
     }
 }
 
-/// Counts a JSON text, chunk by chunk.
+/// Scans a JSON text chunk by chunk.
 #[derive(Debug)]
 pub struct Scanner {
     parsed: Parsed,
     state: State,
     depth: usize,
-    /// Of each open array `None`, of each open object the commas so far.
+    /// `None` for each open array, the commas so far for each open object.
     frames: [Option<u32>; MAX_FRAMES],
 }
 
@@ -84,13 +84,13 @@ impl Default for Scanner {
 }
 
 impl Scanner {
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn parsed(&self) -> &Parsed {
         &self.parsed
     }
 
-    /// Counts the next bytes of the text.
+    /// Scans the next bytes of the text.
     pub fn scan(&mut self, chunk: &[u8]) {
         self.parsed.bytes += chunk.len();
         let mut rest = chunk;
@@ -106,7 +106,7 @@ impl Scanner {
         }
     }
 
-    /// Reads up to the start of the next text, and gives what follows.
+    /// Scans up to the start of the next string and returns the rest.
     fn outside<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
         for (at, byte) in chunk.iter().enumerate() {
             match byte {
@@ -132,7 +132,7 @@ impl Scanner {
         &[]
     }
 
-    /// Reads up to the end of the text, and gives what follows.
+    /// Scans up to the end of the string and returns the rest.
     fn in_string<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
         let Some(at) = memchr2(b'"', b'\\', chunk) else { return &[] };
         self.state = if chunk[at] == b'"' { State::Outside } else { State::Escaped };
@@ -154,7 +154,7 @@ impl Scanner {
         let cost = match frame {
             Some(Some(commas)) => {
                 *commas = commas.saturating_add(1);
-                // After so many commas comes the key that the first node has no place for.
+                // The next key is the first that does not fit into the first node.
                 match (*commas).cmp(&NODE_KEYS) {
                     std::cmp::Ordering::Less => 0,
                     std::cmp::Ordering::Equal => SPLIT,
@@ -162,7 +162,7 @@ impl Scanner {
                 }
             }
             Some(None) => ELEMENT,
-            // Too deep to be told apart.
+            // Too deep to know whether this is an object.
             None => KEY,
         };
         self.charge(cost);
@@ -173,7 +173,7 @@ impl Scanner {
     }
 }
 
-/// Counts a whole JSON text.
+/// Scans a whole JSON text.
 #[must_use]
 pub fn parsed(text: &[u8]) -> Parsed {
     let mut scanner = Scanner::default();

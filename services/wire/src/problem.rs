@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::reading::shortened;
 
-/// Longest message and pointer, in bytes: both may quote what was sent, which may be megabytes.
+/// Longest message and pointer, in bytes: both may quote client input, which may be megabytes long.
 const MAX_BYTES: usize = 2_048;
 
 /// Why a request was refused: a stable code, where, and what to do.

@@ -141,7 +141,7 @@ fn offset(body: &[u8], line: usize, column: usize) -> usize {
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
-/// A text of a request as a reply quotes it: what is longer than `most` bytes is cut, at a character.
+/// Truncates a text of a request for quoting it in a reply: to at most `most` bytes, at a character boundary.
 pub(crate) fn shortened(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -161,7 +161,7 @@ pub(crate) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Code of warnings of fields that were left unread.
+/// Code of warnings about fields that were ignored.
 const UNKNOWN_FIELD: &str = "unknown_field";
 
 /// Fields that were left unread.
@@ -190,7 +190,7 @@ impl Unknown {
             .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
             .collect();
         if self.more > 0 {
-            let message = format!("{} further warnings of `{UNKNOWN_FIELD}` are not listed", self.more);
+            let message = format!("{} further `{UNKNOWN_FIELD}` warnings are not listed", self.more);
             warnings.push(warning(String::new(), message));
         }
         warnings

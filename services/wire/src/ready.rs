@@ -1,26 +1,26 @@
-//! What `/readyz` answers.
+//! The response of `/readyz`.
 
 use assay_core::store::RecordState;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The node takes batches.
+/// The node is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReadyBody {
-    /// `ready`.
+    /// Always `ready`.
     pub status: String,
-    /// How the record fares; null for a node without one.
+    /// The state of the record; null for a node without one.
     pub record: Option<RecordBody>,
 }
 
-/// How the record fares. None of this keeps grades from being recorded.
+/// The state of the record. None of it prevents grades from being recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordBody {
-    /// Entries that are recorded and not in the database yet.
+    /// Entries that are recorded but not in the database yet.
     pub pending: u64,
-    /// Entries that the database refused; `assay record set-aside` lists them.
+    /// Entries that the database rejected; `assay record set-aside` lists them.
     pub set_aside: u64,
-    /// Why entries do not reach the database now; null while they do.
+    /// Why entries cannot be applied to the database; null if they can.
     pub apply_error: Option<String>,
 }
 

@@ -108,7 +108,7 @@ pub struct Decoded {
     pub head: GradeRequest,
     /// The items, in order.
     pub items: Vec<DecodedItem>,
-    /// Unknown fields, and texts in which lone surrogates were replaced.
+    /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
 }
 
@@ -136,7 +136,8 @@ pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     Ok(decoded)
 }
 
-/// What is done with lone surrogates of a batch: what was written and what is only kept is read, what decides something is refused.
+/// How lone surrogates of a batch are treated: replaced in text that is only graded or stored, rejected in fields that
+/// affect grading.
 fn in_batch(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), item @ ..] if items.is("items") => in_item(item),

@@ -1,8 +1,9 @@
-//! Lone surrogates in JSON texts, such as `"\ud800"`: valid JSON, and no text that a string can hold.
+//! Handles lone surrogates in JSON texts, such as `"\ud800"`, which are valid JSON but cannot be represented in a Rust
+//! string.
 //!
-//! Models write them where a character is cut in two, and Python's `json` sends them on. Where a text is only judged or kept, they are read
-//! as U+FFFD and told by a warning; where a text decides something, such as a task, its field is refused. Bodies are looked through only
-//! after they could not be read, so the others pay nothing.
+//! They occur when a model's output is cut in the middle of a character, and Python's `json` sends them. In text that
+//! is only graded or stored they are read as U+FFFD, with a warning; in fields that affect grading, such as a task,
+//! they are an error. Bodies are searched for them only after parsing failed, so other bodies pay no cost.
 
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
@@ -10,10 +11,10 @@ use memchr::{memchr_iter, memchr2};
 use crate::reading::{MAX_POINTER_BYTES, MAX_WARNINGS, escape, shortened};
 use crate::{Problem, Warning};
 
-/// What a lone surrogate is read as; as long as the escape it replaces.
+/// The replacement of a lone surrogate; it has the length of the escape it replaces.
 const REPLACEMENT: &[u8] = br"\ufffd";
 
-/// A step on the way to a value.
+/// A step on the path to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// The member of an object.
@@ -23,23 +24,23 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether it is the member of this name.
+    /// Whether it is the member with this name.
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         matches!(self, Self::Key(key) if key == name)
     }
 }
 
-/// What is done with a text that has lone surrogates.
+/// How to treat a text with lone surrogates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
-    /// They are read as U+FFFD.
+    /// Read them as U+FFFD.
     Replace,
-    /// The request is refused for this reason.
+    /// Reject the request with this error code.
     Refuse(ErrorCode),
 }
 
-/// A JSON text without lone surrogates, and where they were.
+/// A JSON text without its lone surrogates, and the pointers to where they were.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     text: Vec<u8>,
@@ -52,7 +53,10 @@ impl Replaced {
         let warning =
             |pointer: String, message: String| Warning { pointer, code: "lone_surrogate".to_owned(), message };
         let listed = self.pointers.into_iter().map(move |pointer| {
-            warning(pointer, "the text has a lone surrogate, which is no character; it was read as U+FFFD".to_owned())
+            warning(
+                pointer,
+                "the text has a lone surrogate, which is not a character; it was read as U+FFFD".to_owned(),
+            )
         });
         let more = (self.more > 0).then(|| {
             warning(String::new(), format!("{} further texts have lone surrogates, read as U+FFFD", self.more))
@@ -61,11 +65,11 @@ impl Replaced {
     }
 }
 
-/// Reads `body`, and reads it again without its lone surrogates if they may be what was wrong. Their places are
-/// warnings; `base` is the pointer of the body.
+/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and returns a warning for
+/// each place. `base` is the pointer of the body.
 ///
 /// # Errors
-/// The [`Problem`] of `read`, or that of a text which `treatment` refuses.
+/// The [`Problem`] of `read`, or that of a text which `treatment` rejects.
 pub fn read_replacing<T>(
     body: &[u8],
     base: &str,
@@ -84,7 +88,7 @@ pub fn read_replacing<T>(
     }
 }
 
-/// Refuses a JSON text with lone surrogates; `base` is its pointer.
+/// Rejects a JSON text with lone surrogates; `base` is its pointer.
 pub(crate) fn refuse(text: &[u8], base: &str, code: ErrorCode) -> Result<(), Problem> {
     replace(text, base, |_| Treatment::Refuse(code)).map(|_| ())
 }
@@ -104,7 +108,7 @@ fn replace(text: &[u8], base: &str, treatment: impl Fn(&[Step]) -> Treatment) ->
         let steps = walk.steps(text);
         let pointer = shortened(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
         if let Treatment::Refuse(code) = treatment(&steps) {
-            let message = "the text has a lone surrogate, which is no character; send text that is valid Unicode";
+            let message = "the text has a lone surrogate, which is not a character; send valid Unicode";
             return Err(Problem::at(code, pointer, message));
         }
         let replaced = replaced.get_or_insert_with(|| Replaced { text: text.to_vec(), pointers: Vec::new(), more: 0 });
@@ -123,7 +127,7 @@ fn replace(text: &[u8], base: &str, treatment: impl Fn(&[Step]) -> Treatment) ->
     Ok(replaced)
 }
 
-/// Pointer to the value in which the byte at `offset` stands; empty where that is the whole text.
+/// Pointer to the value that contains the byte at `offset`; empty if that is the whole text.
 pub(crate) fn pointer_at(text: &[u8], offset: usize) -> String {
     let mut walk = Walk::default();
     let text = &text[..offset.min(text.len())];
@@ -139,12 +143,12 @@ fn pointer(steps: &[Step]) -> String {
     steps.iter().map(segment).collect()
 }
 
-/// Whether there is an escape that could be half of a pair.
+/// Whether the text has an escape that could be half of a surrogate pair.
 fn may_have_surrogates(text: &[u8]) -> bool {
     memchr_iter(b'\\', text).any(|at| matches!(text.get(at + 1..at + 3), Some([b'u', b'd' | b'D'])))
 }
 
-/// Where the escapes of surrogates without their other halves are in the content of a string.
+/// Offsets of the escapes of lone surrogates in the content of a string.
 fn lone_surrogates(content: &[u8]) -> Vec<usize> {
     let mut lone = Vec::new();
     let mut at = 0;
@@ -172,7 +176,8 @@ fn code_unit(content: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// A way through a JSON text from string to string, that knows where it is. What is no JSON leads somewhere, and ends.
+/// Visits the strings of a JSON text in order and tracks the path to each. On invalid JSON the path is unspecified, but
+/// the walk terminates.
 #[derive(Default)]
 struct Walk {
     at: usize,
@@ -185,7 +190,7 @@ enum Frame {
 }
 
 impl Walk {
-    /// The content of the next string, key or value.
+    /// The range of the content of the next string, key or value.
     fn next_string(&mut self, text: &[u8]) -> Option<std::ops::Range<usize>> {
         while let Some(byte) = text.get(self.at) {
             self.at += 1;
@@ -219,7 +224,7 @@ impl Walk {
         None
     }
 
-    /// The way to the value that was last reached.
+    /// The path to the value that was reached last.
     fn steps(&self, text: &[u8]) -> Vec<Step> {
         let step = |frame: &Frame| match frame {
             Frame::Array { index } => Some(Step::Index(*index)),
@@ -229,7 +234,7 @@ impl Walk {
     }
 }
 
-/// Where the string ends whose content starts at `start`.
+/// The end of the string whose content starts at `start`.
 fn string_end(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
@@ -241,7 +246,7 @@ fn string_end(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// A key as a reader shows it.
+/// A key, unescaped.
 fn key_text(content: &[u8]) -> String {
     let mut quoted = Vec::with_capacity(content.len() + 2);
     quoted.push(b'"');

@@ -1,14 +1,15 @@
-//! Chat templates of reward models: compiling one, and the text it makes of a rollout.
+//! Chat templates of reward models: compiles one and renders a rollout.
 //!
 //! The last line is the rollout as JSON, `{"prompt": …, "completion": …}`; everything before it is the template.
 //!
-//! Properties: rendering is deterministic, and the text is bounded; the spans of the prompt lie in it, in order.
+//! Properties: rendering is deterministic and its output bounded; the spans of the prompt are within the output, in
+//! order.
 
 use assay_core::Completion;
 use assay_reward_model::fuzzing::render;
 use serde_json::Value;
 
-/// Most bytes that a short rollout may become.
+/// Most bytes of output for a short rollout.
 const MOST_BYTES: usize = 128 << 20;
 
 /// Compiles a template and renders a rollout.

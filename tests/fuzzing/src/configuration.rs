@@ -1,9 +1,9 @@
-//! The configuration: a TOML file and variables.
+//! The configuration: a TOML file and environment variables.
 //!
-//! The file ends at a line `---`; each line behind it is a variable, `NAME=value`.
+//! The file ends at a line `---`; each line after it is a variable, `NAME=value`.
 //!
-//! Properties: an error says where and shows no password; what was accepted can be used, prints without its password, and is the same once it is printed
-//! and read again.
+//! Properties: errors and the printed configuration contain no password; an accepted configuration is unchanged after
+//! it is printed and read again.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ thread_local! {
     static FOLDER: tempfile::TempDir = tempfile::tempdir().expect("a temporary folder");
 }
 
-/// Shorter passwords may be found in a configuration by chance.
+/// Shorter passwords may occur in a configuration by chance.
 const SHORTEST_PASSWORD: usize = 6;
 
-/// The password of the seeds.
+/// The password in the seeds.
 const MARK: &str = "s3cr3tw0rd";
 
 /// Reads a configuration.
@@ -44,7 +44,7 @@ pub fn run(bytes: &[u8]) {
     check_password(config.sql.postgres.reveal(), text, &format!("{printed}{config:?}"));
 }
 
-/// Whether the only mark of the file is in the URL of the server, where seeds have it as a password.
+/// Whether the mark occurs only once in the file, as the password in the server's URL.
 fn has_marked_password(file: &str) -> bool {
     let Some((before, _)) = file.split_once(MARK).filter(|(_, after)| !after.contains(MARK)) else { return false };
     let section = before.lines().rev().find(|line| line.starts_with('['));
@@ -52,7 +52,7 @@ fn has_marked_password(file: &str) -> bool {
         && before.lines().next_back().is_some_and(|line| line.starts_with("postgres = \"postgres://"))
 }
 
-/// Loads a file and variables; answers what is wrong.
+/// Loads a file and variables.
 fn load(file: &str, variables: impl Iterator<Item = (String, String)>) -> Result<Config, String> {
     std::fs::write(path(), file).expect("a file can be written");
     Config::load(Some(&path()), variables, Vec::new()).map_err(|error| error.to_string())
@@ -62,7 +62,7 @@ fn path() -> PathBuf {
     FOLDER.with(|folder| folder.path().join("assay.toml"))
 }
 
-/// A password that occurs once in the input is not in what is printed.
+/// Asserts that a password that occurs once in the input is not in the output.
 fn check_password(url: &str, input: &str, printed: &str) {
     let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
     let password = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);

@@ -1,7 +1,8 @@
-//! Owns the fuzz targets: a function over bytes for each parser that reads what others wrote. libFuzzer calls it (`fuzz/`), and the
-//! test suite calls it with every seed, every regression case and some thousand mutations of them. Owns no mutation and no corpus.
+//! The fuzz targets: a function over bytes for each parser of untrusted input. libFuzzer calls it (`fuzz/`), and the
+//! test suite calls it with every seed, every regression case and mutations of them. This crate contains neither
+//! mutators nor a corpus.
 //!
-//! A target panics when a property does not hold. What it reads is described in its module.
+//! A target panics if a property does not hold. Each module describes its input.
 
 #[cfg(feature = "chat-template")]
 pub mod chat_template;
@@ -23,13 +24,13 @@ pub mod spool;
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name: that of its libFuzzer binary and of the folders of its seeds and cases.
+    /// Its name, which is also that of its libFuzzer binary and of the folders of its seeds and cases.
     pub name: &'static str,
-    /// Reads the bytes; panics when a property does not hold.
+    /// Runs the target on bytes; panics if a property does not hold.
     pub run: fn(&[u8]),
 }
 
-/// Every target of the features this crate is built with.
+/// All targets of the enabled features.
 pub const TARGETS: &[Target] = &[
     #[cfg(feature = "chat-template")]
     Target { name: "chat_template", run: chat_template::run },

@@ -3,13 +3,13 @@
 use assay_math::budget::STEPS;
 use assay_math::{Comparison, Gold, Options, Rule, equivalent};
 
-/// Reads any text without a panic, and the same text the same way.
+/// Parses any text, without panicking and deterministically.
 pub fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     assert_eq!(assay_math::read(text), assay_math::read(text), "deterministic");
 }
 
-/// The laws of every comparison. The gold ends at the first line break or NUL; the answer follows it.
+/// Checks the properties of a comparison. The gold ends at the first line break or NUL; the answer follows it.
 pub fn decide(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (gold, answer) = text.split_once(['\n', '\0']).unwrap_or((text, text));

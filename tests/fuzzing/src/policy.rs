@@ -1,9 +1,9 @@
-//! Reward policies: reading one, and the rewards it makes of a group with arbitrary numbers.
+//! Reward policies: parses one and applies it to a group with arbitrary numbers.
 //!
-//! The first line is the policy as JSON; the bytes behind it are the group, its numbers any bits of a float.
+//! The first line is the policy as JSON; the bytes after it are the group, with arbitrary bit patterns as numbers.
 //!
-//! Properties: a policy survives a round trip; an error points into it; every number that comes out is finite; masked items stay
-//! masked; weights of a group sum to 1.
+//! Properties: a policy is unchanged by a round trip; an error points into it; every resulting number is finite; masked
+//! items stay masked; the weights of a group sum to 1.
 
 use assay_core::{Reward, Score};
 use assay_correction::group::Group;
@@ -11,7 +11,7 @@ use assay_correction::policy::{Composed, OUTCOME, Part, Policy, Sample};
 use assay_correction::{Estimator, Member, Rates, Statistic, advantages, statistics};
 use serde_json::Value;
 
-/// Parts and measures that items bring: those of the examples in the documentation.
+/// Parts and measures of the items: those of the examples in the documentation.
 const PARTS: [&str; 6] = ["style", "tone", "safe", "tags", "call", "rude"];
 const MEASURES: [&str; 6] = ["raw_reward", "reference_reward", "calls", "work", "reference_work", "cost"];
 const ANSWERS: [Option<&str>; 4] = [None, Some("4"), Some("5"), Some("")];
@@ -36,13 +36,13 @@ pub fn run(bytes: &[u8]) {
             assert!(!error.message.is_empty());
             let parent = error.pointer.rsplit_once('/').map(|(parent, _)| parent);
             let located = |pointer: &str| value.pointer(pointer).is_some();
-            // A name that nobody knows may be a text where an object is expected: `"combine": "weighted"`.
+            // An unknown name may be a string where an object is expected: `"combine": "weighted"`.
             assert!(located(&error.pointer) || parent.is_some_and(located), "{error} is not in {value}");
         }
     }
 }
 
-/// Numbers out of bytes; zeros once they end.
+/// Generates numbers from bytes, and zeros when no bytes are left.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
@@ -52,7 +52,7 @@ impl Numbers<'_> {
         byte
     }
 
-    /// One of a few plain numbers, or any bits of a float.
+    /// One of a few simple numbers, or an arbitrary bit pattern.
     fn number(&mut self) -> f64 {
         let byte = self.byte();
         if byte < 0xc0 {
@@ -67,7 +67,7 @@ impl Numbers<'_> {
     }
 }
 
-/// What an item owns.
+/// The data of an item.
 struct Owned {
     parts: Vec<Part<'static>>,
     measures: Vec<(&'static str, f64)>,
@@ -136,7 +136,7 @@ fn check_rewards(group: &[Sample<'_>], composed: &[Composed<'_>]) {
     assert!(PARTS.iter().all(|name| *name != OUTCOME));
 }
 
-/// Advantages and statistics of what the policy made.
+/// Checks advantages and statistics of the policy's rewards.
 fn check_advantages(group: &[Sample<'_>], composed: &[Composed<'_>], numbers: &mut Numbers<'_>) {
     let members: Vec<Member<'_>> = group
         .iter()

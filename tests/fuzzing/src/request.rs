@@ -1,7 +1,7 @@
-//! Bodies of requests: every decoder of the wire reads the same bytes.
+//! Request bodies: every decoder of `assay-wire` reads the same bytes.
 //!
-//! Properties: what is read stays within the limits and survives a round trip; an error has a pointer to a field of the body, or to
-//! one that is missing in an object of the body.
+//! Properties: the result is within the limits and unchanged by a round trip; an error has a pointer to a field of the
+//! body, or to a missing field of an object in the body.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const LIMITS: DecodeLimits = DecodeLimits { items: 16 };
 /// Longest name, id or key that is accepted, in bytes.
 const MAX_NAME: usize = 1_024;
 
-/// Most warnings of one request, with the one that counts the others.
+/// Most warnings of one request, including the one that counts the rest.
 const MAX_WARNINGS: usize = 21;
 
 /// Reads a body.
@@ -57,7 +57,7 @@ pub fn run(body: &[u8]) {
         }
     }
     if let Some(Err((pointer, _))) = round_trip::<CheckReport>(body).map(|report| report.check()) {
-        // Without a value it is no UTF-8 in a field that is left unread.
+        // If there is no value, the body has invalid UTF-8 in an ignored field.
         assert!(value.as_ref().is_none_or(|value| is_located(value, &pointer)), "`{pointer}` is not in the report");
     }
     if let Some(Ok(calibration)) = round_trip::<CalibrationBody>(body).map(CalibrationBody::check) {
@@ -66,7 +66,7 @@ pub fn run(body: &[u8]) {
     round_trip::<AdjudicateRequest>(body);
 }
 
-/// Sizes, names, and that the batch is the same once it is written and read again.
+/// Checks sizes and names, and that the batch is unchanged by a round trip.
 fn check_batch(batch: &Decoded) {
     assert!((1..=LIMITS.items).contains(&batch.items.len()), "{} items", batch.items.len());
     check_ids(batch.items.iter().map(|item| item.request.id.as_deref()));
@@ -86,7 +86,7 @@ fn check_batch(batch: &Decoded) {
     }
 }
 
-/// No list of the body was read as an object with its fields in order.
+/// Asserts that no array of the body was read as an object by the order of its fields.
 fn check_objects(batch: &Decoded, items: &[Value]) {
     for (item, written) in batch.items.iter().zip(items) {
         let read = serde_json::to_value(&item.request).expect("an item is JSON");
@@ -111,7 +111,7 @@ fn write(batch: &Decoded) -> Vec<u8> {
     let mut head = serde_json::to_value(&batch.head).expect("a head is JSON");
     head.as_object_mut().expect("a head is an object").remove("items");
     let head = head.to_string();
-    // Items go in as text, so that their tasks keep the digits of their numbers.
+    // Items are inserted as text, so that the numbers in their tasks keep their digits.
     let items: Vec<_> =
         batch.items.iter().map(|item| serde_json::to_string(&item.request).expect("an item is JSON")).collect();
     format!(r#"{{"items":[{}],{}"#, items.join(","), head.trim_start_matches('{')).into_bytes()
@@ -128,7 +128,7 @@ fn check_ids<'i>(ids: impl Iterator<Item = Option<&'i str>>) {
     let mut seen = BTreeSet::new();
     for id in ids.flatten() {
         assert!(id.len() <= MAX_NAME, "an id of {} bytes", id.len());
-        assert!(seen.insert(id), "`{id}` twice");
+        assert!(seen.insert(id), "duplicate id `{id}`");
     }
 }
 
@@ -156,7 +156,7 @@ fn is_located(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).is_some() || parent().is_some_and(Value::is_object)
 }
 
-/// Reads a body without limits of its own; writing and reading it again changes nothing.
+/// Reads a body without further limits, and asserts that it is unchanged by a round trip.
 fn round_trip<T: DeserializeOwned + Serialize>(body: &[u8]) -> Option<T> {
     let read: T = serde_json::from_slice(body).ok()?;
     let written = serde_json::to_string(&read).expect("what was read is JSON");

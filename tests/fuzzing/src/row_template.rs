@@ -1,13 +1,13 @@
-//! Templates of datasets: compiling one, and the task, prompt, solution and id it makes of a row.
+//! Dataset templates: compiles one and renders the task, prompt, solution and id of a row.
 //!
 //! The first line is the template as JSON, the second a row as a JSON object.
 //!
-//! Properties: an error names a text of the template; rendering is deterministic, and what it makes is bounded.
+//! Properties: an error points to a string of the template; rendering is deterministic and its output bounded.
 
 use assay_templates::{Row, RowError, Template, TemplateError};
 use serde_json::Value;
 
-/// Most bytes that one row may become.
+/// Most bytes of output for one row.
 const MOST_BYTES: usize = 128 << 20;
 
 /// Compiles a template and applies it to a row.

@@ -1,17 +1,17 @@
 //! Rows of datasets in every format.
 //!
-//! Properties: reading ends; rows come in the order of their places; what was read is read again once it is written; broken files
-//! are reported, and no memory is taken that the file does not fill.
+//! Properties: reading terminates; rows are returned in file order; rows are unchanged by a round trip; broken files
+//! are reported; memory is bounded by the size of the file.
 
 use std::path::PathBuf;
 
 use assay_check::fuzzing::{ReadRow, rows};
 use serde_json::Value;
 
-/// Most rows that are read of a Parquet file: a few bytes may encode any number of equal ones.
+/// Most rows that are read from a Parquet file: a few bytes can encode any number of equal rows.
 const MOST_ROWS: usize = 1_000;
 
-/// Most bytes that the rows of a short file may become.
+/// Most bytes of the rows of a short file.
 const MOST_BYTES: usize = 64 << 20;
 
 thread_local! {
@@ -26,7 +26,7 @@ pub fn text(bytes: &[u8]) {
         let Some(read) = read(extension, bytes) else { continue };
         check_order(&read, lines);
         let columns: Vec<_> = read.iter().filter_map(|row| row.content.as_ref().ok()).collect();
-        // A column of tasks is read as JSON where it is JSON.
+        // A `task` column is parsed as JSON if it is JSON.
         let Some((first, None)) = columns.first() else { continue };
         let names: Vec<&str> = first.keys().map(String::as_str).collect();
         let mut written = separated(names.iter().copied(), delimiter);
@@ -52,7 +52,7 @@ pub fn text(bytes: &[u8]) {
     }
 }
 
-/// Whether two values are equal. Reading a float of many digits may miss the nearest one by a unit in the last place.
+/// Whether two values are equal. Parsing a float with many digits may be off by one unit in the last place.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
@@ -88,7 +88,7 @@ fn path(extension: &str) -> PathBuf {
     FOLDER.with(|folder| folder.path().join("rows").with_extension(extension))
 }
 
-/// Rows that a lone carriage return separates are on one line.
+/// Asserts that rows are in order. Rows separated by a lone carriage return have the same line number.
 fn check_order(rows: &[ReadRow], most: u64) {
     assert!(rows.windows(2).all(|pair| pair[0].number <= pair[1].number), "{rows:?}");
     assert!(rows.iter().all(|row| (1..=most).contains(&row.number)), "{rows:?}");

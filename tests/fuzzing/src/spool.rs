@@ -1,9 +1,9 @@
 //! The spool: frames, and what a start recovers from a segment.
 //!
-//! The first byte says where the rest is cut in two: noise, and the payload of a frame.
+//! The first byte selects where the rest is split into noise and the payload of a frame.
 //!
-//! Properties: arbitrary bytes are no frame; a sealed payload is found behind any noise; an entry survives a round trip; a start
-//! recovers exactly the entries that can be decoded, and a second start the same.
+//! Properties: arbitrary bytes are not a frame; a sealed payload is found after any noise; an entry is unchanged by a
+//! round trip; a start recovers exactly the entries that can be decoded, and so does a second start.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub fn run(bytes: &[u8]) {
     let Some((cut, bytes)) = bytes.split_first() else { return };
     assert_eq!(find(bytes, 0), None, "arbitrary bytes are a frame");
     let (noise, payload) = bytes.split_at(usize::from(*cut).min(bytes.len()));
-    // Every payload says how long its head is.
+    // Every payload starts with the length of its head.
     if payload.is_empty() {
         return;
     }
@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) {
     std::fs::write(path(), bytes).expect("a segment can be written");
     // A segment without the header is read as damage; with the header of another release it is refused.
     if let Ok(found) = recover(&folder()) {
-        assert!(found.is_empty(), "arbitrary bytes hold {found:?}");
+        assert!(found.is_empty(), "arbitrary bytes contain {found:?}");
     }
 }
 

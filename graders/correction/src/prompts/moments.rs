@@ -16,7 +16,7 @@ pub struct Moments {
 
 impl Moments {
     /// Of one visit's sums: M2 = sum r^2 - (sum r)^2 / n, held at 0 or above where rounding would take it below, and infinite
-    /// where the sums reached the largest number and say no more, so that no deviation comes of them.
+    /// if the sums have saturated, because no deviation can be computed from them.
     #[must_use]
     pub fn of(visit: &Visit) -> Self {
         if visit.rewards == 0 {

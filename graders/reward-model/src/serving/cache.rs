@@ -7,11 +7,11 @@ use quick_cache::sync::Cache;
 
 use crate::{Rows, Sequence};
 
-/// Cost of an entry beside its numbers: its place in the table, which doubles when it is full, and in the list of keys that were
-/// let go lately.
+/// Cost of an entry in addition to its numbers: its slot in the table, which doubles when it is full, and in the list
+/// of recently evicted keys.
 const ENTRY_BYTES: u64 = 192;
 
-/// Most numbers of a readout that is kept: larger embeddings would drive many scores out for one that is seldom asked twice.
+/// Most numbers of a readout that is cached: a larger embedding would evict many scores and is rarely requested twice.
 const MOST_NUMBERS: usize = 1_024;
 
 /// The name of what a model reads: hash of its version and the sequence.
@@ -25,7 +25,7 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     Hash::of_parts(&[version.as_bytes(), &ids, &(sequence.second as u64).to_le_bytes(), &rows])
 }
 
-/// Numbers that a readout keeps on the heap.
+/// The count of numbers that a readout has on the heap.
 fn numbers(readout: &Readout) -> usize {
     match readout {
         Readout::Scalar(_) => 0,
@@ -51,7 +51,8 @@ pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
 impl Readouts {
     /// A cache of `most` bytes; 0 makes one that keeps nothing.
     pub(super) fn new(most: u64) -> Self {
-        // The capacity in entries sizes the table at first, and the list of keys that were let go; the bound is the weight.
+        // The capacity in entries sets the initial size of the table and of the list of evicted keys; the limit is the
+        // weight.
         let entries = usize::try_from(most / ENTRY_BYTES).unwrap_or(usize::MAX).clamp(32, 16_384);
         Self((most > 0).then(|| Cache::with_weighter(entries, most, Bytes)))
     }

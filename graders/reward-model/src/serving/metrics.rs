@@ -57,16 +57,16 @@ pub(super) fn describe() {
     describe_counter!(CACHE, Unit::Count, "Sequences that the cache was asked for, by model and result.");
 }
 
-/// Most names among labels: requests choose names, and a label is never forgotten.
+/// Most names used as labels: names come from requests, and a label is never removed.
 const MOST_LABELS: usize = 256;
 
-/// The label of names that are not known.
+/// The label of all other names.
 const UNKNOWN: &str = "unknown";
 
-/// Names of models that the configuration has or that were loaded.
+/// Names of models that are configured or were loaded.
 static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
-/// Makes a name a label of its own.
+/// Adds a name to the labels.
 pub(super) fn know(model: &str) {
     let mut labels = LABELS.write().unwrap_or_else(PoisonError::into_inner);
     if labels.len() < MOST_LABELS {
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
         let labels: BTreeSet<_> = (0..10_000).map(|at| label(&format!("failed-{at}"))).collect();
         assert_eq!(labels.len(), 1);
-        // Loads that succeed under ever new names end at the bound as well. This fills the labels of the process, which no other
-        // test reads.
+        // Successful loads under new names stop at the limit as well. This fills the labels of the process, which no
+        // other test reads.
         (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
         assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
         assert_eq!(label("loaded-9999"), UNKNOWN);

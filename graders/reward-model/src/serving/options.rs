@@ -18,7 +18,7 @@ pub struct ServingOptions {
     pub cache_bytes: u64,
     /// The model that is meant where none is named. Without it that is the only one there is.
     pub default_model: Option<String>,
-    /// Names of the models of the configuration: metrics know them whether they are loaded or not.
+    /// Names of the configured models, which metrics use as labels even before they are loaded.
     pub names: Vec<String>,
 }
 

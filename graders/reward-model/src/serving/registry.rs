@@ -10,7 +10,7 @@ use super::slot::Slot;
 /// Longest name.
 const NAME_BYTES: usize = 64;
 
-/// Most models: requests make names, and each stays until it is taken away.
+/// Most models: names come from requests, and each model stays until it is unloaded.
 const MOST_MODELS: usize = 256;
 
 /// The slots of all names.
@@ -82,9 +82,7 @@ impl Registry {
         }
         let mut slots = self.slots_mut();
         if slots.len() >= MOST_MODELS && !slots.contains_key(name) {
-            return Err(ModelError::NotLoadable(format!(
-                "there are {MOST_MODELS} models already; take one away first"
-            )));
+            return Err(ModelError::NotLoadable(format!("there are already {MOST_MODELS} models; unload one first")));
         }
         let slot = slots.entry(name.to_owned()).or_insert_with(|| Slot::new(name));
         // Before anybody can see a new slot, so that it is never seen without a model and without one to come.

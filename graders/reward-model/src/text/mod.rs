@@ -72,7 +72,7 @@ impl ReaderError {
     }
 }
 
-/// Renders a rollout by a chat template alone, without a tokenizer: for [`crate::fuzzing`].
+/// Renders a rollout with a chat template but without a tokenizer, for [`crate::fuzzing`].
 pub(crate) fn render(
     template: &str,
     prompt: &Completion,

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_that_makes_too_much_is_stopped() {
+    fn stops_templates_that_exceed_the_memory_limit() {
         for attack in [
             "{% set ns = namespace(a='xx') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
             "{% for i in range(60) %}{% set x %}{{ one * 90000000 }}{% endset %}{{ x }}{% endfor %}",

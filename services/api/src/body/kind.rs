@@ -1,4 +1,4 @@
-//! How large a body may be, by what its route takes. Every route that reads a body names its kind.
+//! Limits on the size of a body, by the kind of route. Every route that reads a body declares its kind.
 
 use assay_engine::Admission;
 
@@ -6,38 +6,39 @@ use crate::state::ApiLimits;
 
 const MIB: usize = 1 << 20;
 
-/// What a route takes.
+/// What a route accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     /// Items, inputs, pairs or findings, as many as the settings allow.
     Batch,
-    /// A program with what it reads, or a list of names.
+    /// A program with its input, or a list of names.
     Document,
-    /// One object of settings: a policy, a calibration, what to load, what an operator found.
+    /// One object of settings: a policy, a calibration, a model to load, an adjudication.
     Settings,
 }
 
-/// What a body may come to.
+/// The limits on a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Bytes after unpacking.
     pub(super) bytes: Bound,
-    /// Bytes of memory once parsed.
+    /// Bytes of memory when parsed.
     pub(super) parsed: Bound,
-    /// Bytes of memory as sent and as parsed together.
+    /// Bytes of memory in total, raw and parsed.
     pub(super) held: Bound,
 }
 
-/// A number and what sets it.
+/// A limit and the setting it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bound {
     pub(super) most: usize,
-    /// The setting; `None` where the route has its own.
+    /// The setting; `None` for a limit of the route itself.
     pub(super) setting: Option<&'static str>,
 }
 
 impl BodyKind {
-    /// Bytes and memory that a body of this kind may have at most, whatever the settings are; `None` where they alone decide.
+    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if only the settings
+    /// apply.
     const fn own(self) -> Option<(usize, usize)> {
         match self {
             Self::Batch => None,
@@ -64,7 +65,7 @@ impl Bound {
         }
     }
 
-    /// What to do beside sending less.
+    /// What to do other than sending less.
     pub(super) fn remedy(&self) -> String {
         match self.setting {
             Some(setting) => format!(", or raise `{setting}`"),

@@ -3,8 +3,9 @@
 //! A query is a whole text, prompt and response with the special tokens of the chat template. As there, none is added, and the text ends in
 //! exactly one end-of-sequence token. Unlike there, a query that is too long is refused: cut on the right it would lose the answer.
 //!
-//! With several URLs the client sends its one query to the first and none to the others. It reads the first reply alone, but repeats every
-//! request that fails, and then has no reward: no query is answered with no numbers, by no model.
+//! With several URLs, the client sends its only query to the first and an empty list to the others. It uses only the
+//! first reply, but retries every request that fails and then drops the reward. An empty list is therefore answered
+//! with empty lists, without asking a model.
 
 use assay_core::reward_model::{ModelInput, Truncate};
 use axum::Json;
@@ -51,7 +52,7 @@ impl From<Trouble> for Refused {
     }
 }
 
-/// Body of the peer's refusals.
+/// Error body of OpenRLHF.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     detail: String,
@@ -63,7 +64,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The refusal as the peer words it.
+/// The error in OpenRLHF's format.
 pub(super) fn refuse(trouble: Trouble) -> Response {
     let (status, detail, after) = match trouble {
         Trouble::Input(detail) | Trouble::Empty(detail) => (StatusCode::UNPROCESSABLE_ENTITY, detail, None),
@@ -83,7 +84,7 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
         "prompts": ["What is 1/6 + 1/6?"], "labels": ["1/3"],
     })),
     responses(
-        (status = 200, description = "A raw number a query", body = RewardReply),
+        (status = 200, description = "One raw number for each query", body = RewardReply),
     ))]
 pub(crate) async fn get_reward(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (RewardRequest { query }, _held) = read(&api, &headers, body).await?;

@@ -1,6 +1,7 @@
-//! The servers whose formats are answered here: under which prefix, and how each words a refusal.
+//! The servers whose APIs are emulated: the path prefix and the error format of each.
 //!
-//! Refusals of the layers that all routes share reach a peer's client in the peer's own format, as those of its routes do.
+//! Errors from the layers that all routes share are converted to the emulated server's format, like those of its own
+//! routes.
 
 use assay_core::ErrorCode;
 use axum::extract::Request;
@@ -14,15 +15,15 @@ use super::reward::Trouble;
 use super::{openrlhf, sandboxfusion, sglang, tei, vllm};
 use crate::error::ApiError;
 
-/// A server whose format is answered.
+/// An emulated server.
 pub(crate) struct Peer {
-    /// What its paths begin with.
+    /// Prefix of its paths.
     prefix: &'static str,
     /// Name of its error bodies in the OpenAPI document.
     pub(crate) name: &'static str,
     /// Schema of its error bodies.
     pub(crate) schema: fn() -> RefOr<Schema>,
-    /// Whether its routes ask a reward model.
+    /// Whether its routes use a reward model.
     pub(crate) asks_model: bool,
     refuse: fn(Trouble) -> Response,
 }
@@ -47,18 +48,18 @@ impl Peer {
         Self { prefix, name, schema: <E as PartialSchema>::schema, asks_model, refuse }
     }
 
-    /// The peer whose path this is.
+    /// The peer that this path belongs to.
     pub(crate) fn of(path: &str) -> Option<&'static Self> {
         PEERS.iter().find(|peer| path.starts_with(peer.prefix))
     }
 
-    /// The status with which the peer refuses for this reason.
+    /// The peer's status for this error code.
     pub(crate) fn status(&self, code: ErrorCode) -> StatusCode {
         (self.refuse)(ApiError::new(code, "").into()).status()
     }
 }
 
-/// Words refusals of shared layers as the peer does whose route was asked.
+/// Converts errors of the shared layers to the format of the peer whose route was requested.
 pub(crate) async fn reword(request: Request, next: Next) -> Response {
     let peer = Peer::of(request.uri().path());
     let mut response = next.run(request).await;

@@ -55,7 +55,7 @@ pub(super) enum Trouble {
     Busy(String, u64),
     /// The node is at fault.
     Failed(String),
-    /// Refused with this status whichever route was asked.
+    /// An error of a shared layer, which keeps its status on every route.
     Rejected(StatusCode, String),
 }
 
@@ -147,7 +147,7 @@ impl Usage {
     }
 }
 
-/// The body of a request, and the permit that counts its memory until the reply.
+/// Reads the body of a request; returns it with the permit that counts its memory until the reply.
 pub(super) async fn read<T>(api: &Api, headers: &HeaderMap, body: Body) -> Result<(T, BodyPermit), Trouble>
 where
     T: DeserializeOwned + Send + 'static,

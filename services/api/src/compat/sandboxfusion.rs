@@ -32,7 +32,7 @@ const LANGUAGES: &[&str] = &[
 #[schema(as = SandboxFusionRequest)]
 struct RunCode {
     code: String,
-    /// A language that the peer knows; this node runs those whose image is installed.
+    /// A language that SandboxFusion knows; this node runs those whose image is installed.
     #[schema(schema_with = languages)]
     language: String,
     /// Seconds.
@@ -88,7 +88,7 @@ pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: B
     })
 }
 
-/// What became of a program.
+/// The result of running a program.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SandboxFusionReply)]
 struct Ran {
@@ -132,7 +132,7 @@ impl Ran {
         Self::new(if failed { "Failed" } else { "Success" }, "", run)
     }
 
-    /// The peer's word for a failure of its own: clients give such a program no score by it.
+    /// SandboxFusion's status for an internal failure: clients do not score such a program.
     fn sandbox_error(message: &str) -> Self {
         let (stdout, stderr) = (String::new(), message.to_owned());
         let run = RunResult { status: "Error", execution_time: None, return_code: None, stdout, stderr };
@@ -145,7 +145,7 @@ impl Ran {
     }
 }
 
-/// Body of the peer's refusals: a sentence, or what is wrong with each field.
+/// Error body of SandboxFusion: a sentence, or a list of the wrong fields.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     #[schema(inline)]
@@ -167,7 +167,7 @@ struct WrongField {
     kind: &'static str,
 }
 
-/// The refusal as the peer words it. Its clients retry nothing but a 504.
+/// The error in SandboxFusion's format. Its clients retry only a 504.
 pub(super) fn refuse(trouble: Trouble) -> Response {
     match trouble {
         Trouble::Input(message) | Trouble::Empty(message) => unprocessable(&message),

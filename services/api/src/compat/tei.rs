@@ -44,7 +44,7 @@ impl From<Trouble> for Refused {
     }
 }
 
-/// Body of the peer's refusals.
+/// Error body of TEI.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     error: String,
@@ -57,7 +57,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The refusal as the peer words it.
+/// The error in TEI's format.
 pub(super) fn refuse(trouble: Trouble) -> Response {
     let (status, error_type, error, after) = match trouble {
         Trouble::Input(error) => (StatusCode::UNPROCESSABLE_ENTITY, "Validation", error, None),

@@ -25,10 +25,10 @@ use crate::Api;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = VllmBasics)]
 pub(super) struct Basics {
-    /// Name or source of a model of this node; the default one when absent.
+    /// Name or source of a model of this node; the default model when absent.
     #[serde(default)]
     model: Option<String>,
-    /// Whether one number goes through a sigmoid; several go through a softmax unless this is false.
+    /// Whether to apply a sigmoid to a single number; a softmax is applied to several unless this is false.
     #[serde(default)]
     use_activation: Option<bool>,
     /// The field's name before vLLM 0.11.2; verl sends it.
@@ -38,7 +38,7 @@ pub(super) struct Basics {
     #[serde(default)]
     #[schema(ignore)]
     normalize: Option<Value>,
-    /// -1 cuts to what the model reads.
+    /// -1 truncates to the model's maximum length.
     #[serde(default)]
     #[schema(minimum = -1, maximum = -1)]
     truncate_prompt_tokens: Option<i64>,
@@ -113,7 +113,7 @@ impl From<Trouble> for Refused {
     }
 }
 
-/// Body of the peer's refusals.
+/// Error body of vLLM.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     #[schema(inline)]
@@ -135,9 +135,9 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The refusal as the peer words it.
+/// The error in vLLM's format.
 pub(super) fn refuse(trouble: Trouble) -> Response {
-    // Clients give up for good at a 4xx and come back after a 5xx, so what is only busy is a 503.
+    // Clients do not retry a 4xx but retry a 5xx, so a busy node returns 503.
     let (status, kind, message, after) = match trouble {
         Trouble::Input(message) | Trouble::Empty(message) => {
             (StatusCode::BAD_REQUEST, "BadRequestError", message, None)

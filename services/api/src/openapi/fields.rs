@@ -1,9 +1,9 @@
-//! Schemas of fields whose Rust types say less than what is accepted: texts or messages, policies, statistics, settings.
+//! Schemas of fields that accept more than their Rust types show: strings or messages, policies, statistics, settings.
 
 use assay_correction::Statistic;
 use serde_json::{Value, json};
 
-/// Fields that are a text or an array of messages, and whether they may be null.
+/// Fields that are a string or an array of messages, and whether they may be null.
 const TEXTS_OR_MESSAGES: &[(&str, &str, bool)] = &[
     ("ItemRequest", "prompt", true),
     ("ItemRequest", "completion", false),
@@ -46,16 +46,16 @@ pub(super) fn describe(document: &mut Value) {
     schemas["SuggestRequest"]["allOf"][0] = settings();
     schemas["Message"] = json!({
         "type": "object",
-        "description": "One message of a chat. Fields not listed are kept for graders that read them.",
+        "description": "One message of a chat. Other fields are kept for graders that use them.",
         "required": ["role"],
         "properties": {
             "role": { "type": "string", "examples": ["assistant"] },
-            "content": { "description": "A string, an array of parts, or null beside tool calls." },
+            "content": { "description": "A string, an array of parts, or null in a message with tool calls." },
         },
     });
 }
 
-/// Names the formats of integers that are never negative: derived schemas call them `int32` and `int64`, whose largest value is half as large.
+/// Sets the format of unsigned integers: derived schemas use `int32` and `int64`, whose largest value is half as large.
 pub(super) fn name_unsigned(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
@@ -73,14 +73,14 @@ pub(super) fn name_unsigned(schema: &mut Value) {
     }
 }
 
-/// Gives a field another schema and keeps its description.
+/// Replaces the schema of a field and keeps its description.
 fn replace(schemas: &mut Value, schema: &str, field: &str, mut shape: Value) {
     let Some(place) = properties(&mut schemas[schema], field) else { return };
     shape["description"] = place["description"].take();
     *place = shape;
 }
 
-/// The field of a schema, or of one of the schemas that it is made of.
+/// The field in a schema or in one of the parts of its `allOf`.
 fn properties<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
     if schema.get("allOf").is_some() {
         let parts = schema["allOf"].as_array_mut()?;
@@ -96,7 +96,7 @@ fn settings() -> Value {
     let strength = || json!({ "type": "number", "minimum": 0.01, "maximum": 1000 });
     json!({
         "type": "object",
-        "description": "How to choose; every field has a default, and unknown ones are errors.",
+        "description": "How prompts are chosen. Every field has a default; unknown fields are errors.",
         "properties": {
             "strategy": { "enum": ["mopps", "vade", "sec", "dump", "filter"] },
             "allocation": { "enum": ["even", "knapsack", "dars", "dars_hw"] },

@@ -1,5 +1,6 @@
-//! Refusals that routes share. With which statuses a route may refuse follows from what it takes, so a new route declares only what is its
-//! own. A route of a peer refuses in the peer's format, with the statuses that the peer has for the same reasons.
+//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new route declares only
+//! its own errors. A route of an emulated server returns errors in that server's format, with its statuses for the same
+//! causes.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +9,20 @@ use serde_json::{Map, Value, json};
 
 use crate::compat::peer::{PEERS, Peer};
 
-/// What an operation of the document takes, as far as refusals follow from it.
+/// What an operation of the document accepts, as far as it determines the errors.
 struct Takes {
     body: bool,
     path_parameter: bool,
     parameter: bool,
     /// The engine or the record.
     node: bool,
-    /// A peer's route to a reward model.
+    /// A route of an emulated server that uses a reward model.
     model: bool,
 }
 
 type Applies = fn(&Takes) -> bool;
 
-/// Codes by what a route takes.
+/// Error codes by what a route accepts.
 const SHARED: &[(Applies, &[ErrorCode])] = &[
     (|_| true, &[ErrorCode::OtherSite, ErrorCode::MethodNotAllowed, ErrorCode::UnsupportedMedia, ErrorCode::Internal]),
     (|takes| takes.parameter, &[ErrorCode::InvalidParameter]),
@@ -34,28 +35,28 @@ const SHARED: &[(Applies, &[ErrorCode])] = &[
     (|takes| takes.model, &[ErrorCode::UnknownModel, ErrorCode::ModelUnavailable, ErrorCode::EmptyBatch]),
 ];
 
-/// Statuses that the HTTP server answers before a request is routed, without a body.
+/// Statuses that the HTTP server returns before a request is routed, without a body.
 const BEFORE_ROUTING: &[u16] = &[414, 431];
 
-/// What a status means where the route says nothing more of it.
+/// Descriptions of statuses that a route does not describe itself.
 const MEANINGS: &[(u16, &str)] = &[
     (400, "A parameter or field is wrong, or the body is not JSON"),
-    (403, "Sent by a page of another site, or to a name that is not this machine's"),
-    (404, "Nothing has this id or name"),
-    (405, "The path does not take this method; `Allow` lists those it takes"),
+    (403, "Sent by a page of another site, or to a host name of another machine"),
+    (404, "There is nothing with this id or name"),
+    (405, "The path does not support this method; `Allow` lists the supported ones"),
     (413, "The body has too many bytes or items"),
-    (414, "The address is too long"),
-    (415, "The body's type or encoding is not known"),
+    (414, "The URL is too long"),
+    (415, "The type or encoding of the body is not supported"),
     (422, "A field is wrong"),
     (424, "The model failed"),
-    (429, "Too much work is waiting"),
+    (429, "Too much work is in progress"),
     (431, "The header fields are too long"),
-    (500, "A fault of the service"),
-    (503, "The record, the model or the node is not available now"),
-    (504, "Timed out waiting for a turn"),
+    (500, "Internal error"),
+    (503, "The record, the model or the node is currently unavailable"),
+    (504, "Timed out waiting in the queue"),
 ];
 
-/// Declares shared refusals at every operation that does not say more of them itself.
+/// Declares the shared errors at every operation that does not describe them itself.
 pub(super) fn declare(document: &mut Value) {
     for peer in PEERS {
         document["components"]["schemas"][peer.name] = serde_json::to_value((peer.schema)()).unwrap_or_default();
@@ -110,7 +111,7 @@ fn component(status: u16, peer: Option<&Peer>) -> String {
 }
 
 fn response(status: u16, schema: &str) -> Value {
-    let meaning = MEANINGS.iter().find(|(known, _)| *known == status).map_or("Refused", |(_, meaning)| meaning);
+    let meaning = MEANINGS.iter().find(|(known, _)| *known == status).map_or("Error", |(_, meaning)| meaning);
     let mut response = json!({ "description": meaning });
     if !BEFORE_ROUTING.contains(&status) {
         let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
@@ -120,16 +121,16 @@ fn response(status: u16, schema: &str) -> Value {
     response
 }
 
-/// Declares the headers that a status comes with.
+/// Declares the headers of responses with this status.
 fn add_headers(status: &str, response: &mut Value) {
     if response.get("$ref").is_some() {
         return;
     }
     let (name, description, schema) = match status {
-        "405" => ("Allow", "Methods that the path takes", json!({ "type": "string" })),
+        "405" => ("Allow", "Methods that the path supports", json!({ "type": "string" })),
         "429" | "503" | "504" => (
             "Retry-After",
-            "Seconds after which to send the request again, where that may help",
+            "Seconds to wait before retrying the request, if a retry can succeed",
             json!({ "type": "integer", "minimum": 1 }),
         ),
         _ => return,

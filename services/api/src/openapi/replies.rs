@@ -1,14 +1,14 @@
-//! Schemas of replies: every field is always there, null where it has no value, unless it is listed here.
+//! Schemas of responses: every field is always present, null if it has no value, except those listed here.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Fields that are left out where they have no value, by schema.
+/// Fields that are omitted if they have no value, by schema.
 const LEFT_OUT: &[(&str, &[&str])] =
     &[("ScoreBody", &["steps", "labels", "classes", "embedding"]), ("TeiRank", &["text"])];
 
-/// Requires every other field of the schemas that only replies have. Those of requests stay as they are.
+/// Marks every other field as required in schemas that only responses use. Schemas of requests are left as they are.
 pub(super) fn require_fields(document: &mut Value) {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in document["paths"]
@@ -26,7 +26,7 @@ pub(super) fn require_fields(document: &mut Value) {
     }
 }
 
-/// Names of the schemas that a part of the document leads to.
+/// Collects the names of the schemas that a part of the document references, directly or indirectly.
 fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(fields) => {

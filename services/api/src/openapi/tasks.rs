@@ -23,10 +23,10 @@ pub(super) fn embed(document: &mut Value, graders: &GraderTable) {
     });
 }
 
-/// A schema that was a document of its own, as a part of a larger one that is found at `base`: its references to itself start there.
+/// Embeds a standalone schema at `base` of a larger document and rewrites its references to itself accordingly.
 fn embedded(mut schema: Value, base: &str) -> Value {
     if let Some(top) = schema.as_object_mut() {
-        // An `$id` would change what references are relative to.
+        // An `$id` would change the base of references.
         top.remove("$id");
         top.remove("$schema");
     }

@@ -1,5 +1,5 @@
-//! Responsible for what one connection is doing: waiting for a request, working on some, or not taking a reply. The server closes
-//! connections by what this says.
+//! Tracks what a connection is doing: waiting for a request, processing requests, or waiting for the client to read a
+//! reply. The server uses this to decide which connections to close.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -14,11 +14,11 @@ use tokio::time::Instant;
 
 use crate::state::ConnectionLimits;
 
-/// Most bytes of a reply that are handed to the connection at once. Large replies go out in pieces, so that it is seen whether the client
-/// takes them.
+/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in pieces, so that a client
+/// that stops reading is detected.
 const PIECE: usize = 64 << 10;
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: Mutex<State>,
@@ -27,39 +27,40 @@ pub(crate) struct Activity {
 
 #[derive(Debug)]
 struct State {
-    /// Requests without a whole reply, by number.
+    /// Requests whose reply is incomplete, by number.
     exchanges: BTreeMap<u64, Phase>,
     next: u64,
-    /// When it was opened, or its last exchange ended.
+    /// When the connection was opened or its last exchange ended.
     since: Instant,
     /// Whether it has had a request.
     used: bool,
     /// When it was asked to close.
     closing: Option<Instant>,
-    /// Since when the socket takes nothing of what is written to it.
+    /// Since when writes to the socket have been blocked.
     blocked: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// The service works on it, or on the next piece of the reply.
+    /// The service is processing the request or the next piece of the reply.
     Working,
     /// The client has been sent the head or a piece of the reply, and the connection has not asked for the next piece since.
     Sent(Instant),
 }
 
-/// Why a connection shall be closed.
+/// Why a connection is to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// It sends no request.
+    /// The client sends no request.
     Idle,
-    /// It does not take its reply.
+    /// The client does not read its reply.
     Stalled,
-    /// It was asked to close and has nothing left to do.
+    /// The connection was asked to close and has no request.
     Closing,
 }
 
-/// How replaceable a connection without a request is: those that never had one first, then those that wait longest.
+/// The order in which connections without a request are replaced: those that never had one first, then those that have
+/// been idle longest.
 pub(crate) type Rank = (bool, Instant);
 
 impl Activity {
@@ -69,7 +70,7 @@ impl Activity {
         Self { state: Mutex::new(state), asked_to_close: Notify::new() }
     }
 
-    /// A request has arrived. It ends when the exchange is dropped.
+    /// Registers a new request. It ends when the exchange is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> Exchange {
         let mut state = self.state();
         let number = state.next;
@@ -79,14 +80,15 @@ impl Activity {
         Exchange { activity: Arc::clone(self), number }
     }
 
-    /// Whether the socket took nothing when it was last written to. A client of HTTP/1 that does not read is seen here; one of HTTP/2 reads
-    /// and does not let a reply go on, which is seen by the reply.
+    /// Records whether the last write to the socket was blocked. This detects an HTTP/1 client that does not read. An
+    /// HTTP/2 client reads from the socket but can withhold flow-control credit from a reply, which is detected by the
+    /// body of the reply.
     pub(super) fn blocked(&self, blocked: bool) {
         let mut state = self.state();
         state.blocked = blocked.then(|| state.blocked.unwrap_or_else(Instant::now));
     }
 
-    /// Why the connection shall be closed now, if it shall.
+    /// Why the connection should be closed now; `None` if it should not.
     pub(crate) fn overdue(&self, now: Instant, limits: &ConnectionLimits) -> Option<Reason> {
         let state = self.state();
         let since = |then: Instant| now.saturating_duration_since(then);
@@ -104,7 +106,7 @@ impl Activity {
         state.exchanges.values().any(stalled).then_some(Reason::Stalled)
     }
 
-    /// Its rank among connections that may be closed for new ones; `None` while it has a request.
+    /// The connection's rank among those that may be replaced; `None` while it has a request.
     pub(crate) fn rank(&self) -> Option<Rank> {
         let state = self.state();
         state.exchanges.is_empty().then_some((state.used, state.since))
@@ -136,7 +138,7 @@ impl Activity {
     }
 }
 
-/// One request of a connection, until its reply is out.
+/// One request of a connection, until its reply has been sent.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     activity: Arc<Activity>,
@@ -144,7 +146,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The body of the reply, watched.
+    /// Wraps the body of the reply to record its progress.
     pub(crate) fn watch(self, body: Body) -> Body {
         self.activity.set(self.number, Phase::Sent(Instant::now()));
         Body::new(Watched { body, rest: Bytes::new(), exchange: self })
@@ -157,10 +159,10 @@ impl Drop for Exchange {
     }
 }
 
-/// The body of a reply, in pieces, each of which says when it was taken.
+/// The body of a reply in pieces, which records when each was taken by the connection.
 struct Watched {
     body: Body,
-    /// What is left of the frame that the last piece came from.
+    /// The rest of the frame that the last piece came from.
     rest: Bytes,
     exchange: Exchange,
 }
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_how_long_a_connection_has_no_request() {
+    fn closes_idle_connections() {
         let activity = Arc::new(Activity::new(Instant::now()));
         assert_eq!(activity.overdue(after(9), &LIMITS), None);
         assert_eq!(activity.overdue(after(11), &LIMITS), Some(Reason::Idle));
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn never_limits_how_long_a_request_is_worked_on() {
+    fn keeps_connections_while_a_request_is_processed() {
         let activity = Arc::new(Activity::new(Instant::now()));
         let (one, other) = (activity.begin(), activity.begin());
         activity.close(Instant::now());
@@ -258,13 +260,17 @@ mod tests {
         assert_eq!(activity.rank(), None);
         drop(one);
         let mut streamed = other.watch(Body::from_stream(futures::stream::pending::<Result<Bytes, axum::Error>>()));
-        assert_eq!(activity.overdue(after(31), &LIMITS), Some(Reason::Stalled), "nobody asks for the reply");
+        assert_eq!(
+            activity.overdue(after(31), &LIMITS),
+            Some(Reason::Stalled),
+            "the connection does not ask for the reply"
+        );
         assert_eq!(poll(&mut streamed), None);
         assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None, "the next line of a stream is still graded");
     }
 
     #[test]
-    fn limits_how_long_a_reply_is_not_taken() {
+    fn closes_connections_whose_reply_is_not_read() {
         let activity = Arc::new(Activity::new(Instant::now()));
         let mut reply = activity.begin().watch(Body::from(vec![0; PIECE + 1]));
         assert_eq!(reply.size_hint().exact(), Some(PIECE as u64 + 1));
@@ -276,11 +282,11 @@ mod tests {
         assert_eq!(poll(&mut reply), Some(1));
         assert!(reply.is_end_stream());
         drop(reply);
-        assert_eq!(activity.overdue(after(19), &LIMITS), None, "it may be used again");
+        assert_eq!(activity.overdue(after(19), &LIMITS), None, "the connection can be reused");
     }
 
     #[test]
-    fn limits_how_long_a_socket_takes_nothing() {
+    fn closes_connections_whose_socket_is_blocked() {
         let activity = Arc::new(Activity::new(Instant::now()));
         let _working = activity.begin();
         activity.blocked(true);

@@ -1,4 +1,4 @@
-//! Responsible for serving one connection until it ends or is asked to close.
+//! Serves one connection until it ends or is asked to close.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -23,33 +23,33 @@ use super::stream::Watched;
 use crate::error::ApiError;
 use crate::state::ConnectionLimits;
 
-/// Bytes of a request's head, and of what is read or written ahead on a connection. Longer heads are answered 431.
+/// Size in bytes of a request's head and of a connection's read and write buffers. Longer heads are answered 431.
 const BUFFER: usize = 64 << 10;
 
-/// Requests at once on a connection of HTTP/2.
+/// Most concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 256;
 
-/// What a connection over the limit is served: enough to see that the node lives.
+/// Paths that are served on a connection over the limit: enough to monitor the node.
 const ALWAYS: &[&str] = &["/healthz", "/readyz", "/metrics"];
 
-/// When a client that was refused because all connections are taken may come again.
+/// `Retry-After` of requests that are refused because all connections are in use.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
-/// How connections of this server speak HTTP.
+/// The HTTP settings of connections.
 pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
-    // Time is kept by `Activity`, for both versions and before either is known.
+    // Timeouts are enforced by `Activity`, for both versions and before the version is known.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
     let mut http2 = builder.http2();
     http2.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
-    // Finds clients that are gone while their batch is graded; one that only is busy has as long to answer as it may be idle.
+    // Detects clients that are gone while their batch is graded. A slow client has as long to answer as it may be idle.
     http2.keep_alive_interval(limits.idle).keep_alive_timeout(limits.idle);
     builder
 }
 
 /// Serves a connection. The task may be aborted at any time.
 pub(super) async fn run(stream: TcpStream, builder: Builder<TokioExecutor>, answers: Answers) {
-    // Replies are written whole; waiting to fill a packet would only delay them.
+    // Replies are written at once; waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
     let activity = Arc::clone(&answers.activity);
     let mut connection = pin!(builder.serve_connection(
@@ -64,16 +64,16 @@ pub(super) async fn run(stream: TcpStream, builder: Builder<TokioExecutor>, answ
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke");
+        tracing::debug!(%error, "a connection failed");
     }
 }
 
-/// What answers the requests of one connection.
+/// The service for the requests of one connection.
 #[derive(Clone)]
 pub(super) struct Answers {
     pub(super) router: Router,
     pub(super) activity: Arc<Activity>,
-    /// Whether all connections were taken when this one came.
+    /// Whether all connections were in use when this one was opened.
     pub(super) over_limit: bool,
 }
 

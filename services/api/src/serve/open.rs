@@ -1,5 +1,5 @@
-//! Responsible for the connections that are open: how many there may be, which make room for new ones, and which are closed because they
-//! are idle or do not take their replies.
+//! Manages the open connections: limits their number, replaces idle ones with new ones, and closes those that are idle
+//! or whose client does not read its reply.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::activity::{Activity, Reason};
 use super::connection::{self, Answers};
 use crate::state::ConnectionLimits;
 
-/// Connections beyond the limit, which are told that the node is busy or how it is.
+/// Connections accepted beyond the limit, which are only told that the node is busy or serve health checks.
 const EXTRA: usize = 16;
 
 const OPEN: &str = "assay_connections";
@@ -48,8 +48,8 @@ impl Connections {
         self.open.is_empty()
     }
 
-    /// Serves a new connection. At the limit the one that is easiest to replace makes room; where all have requests, the new one may only
-    /// ask how the node is.
+    /// Serves a new connection. At the limit it replaces a connection without a request; if all have requests, the new
+    /// one may only request health checks and metrics.
     pub(super) fn add(&mut self, stream: TcpStream) {
         let full = self.open.len() >= self.limits.most;
         let over_limit = full && !self.make_room();
@@ -69,7 +69,8 @@ impl Connections {
         self.count();
     }
 
-    /// Closes the connection without a request that is easiest to replace. `false` when all have requests.
+    /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank) order. `false` when all
+    /// have requests.
     pub(super) fn make_room(&mut self) -> bool {
         let ranked = self.open.iter().filter_map(|(number, open)| Some((open.activity.rank()?, *number)));
         let Some((_, number)) = ranked.min() else { return false };
@@ -77,9 +78,10 @@ impl Connections {
         true
     }
 
-    /// Resolves when a connection has ended; `None` when there is none.
+    /// Resolves when a connection has ended; `None` if no connection is open.
     pub(super) async fn ended(&mut self) -> Option<()> {
-        // A task that was aborted is no longer among the open ones; one that panicked cannot be told apart, and `check` finds it.
+        // An aborted task was already removed from `open`; the number of one that panicked is unknown here, and `check`
+        // removes it.
         if let Ok(number) = self.tasks.join_next().await? {
             self.open.remove(&number);
         }
@@ -87,7 +89,7 @@ impl Connections {
         Some(())
     }
 
-    /// Closes connections that are idle or do not take their replies.
+    /// Closes connections that are idle or whose client does not read its reply.
     pub(super) fn check(&mut self, now: Instant) {
         let overdue = self.open.iter().filter_map(|(number, open)| {
             if open.task.is_finished() {

@@ -1,4 +1,4 @@
-//! Responsible for telling the activity of a connection whether its client takes what is written.
+//! Reports to the activity of a connection whether its writes are blocked.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use super::activity::Activity;
 
-/// A stream whose writes are watched.
+/// A stream that reports blocked writes.
 pub(super) struct Watched {
     stream: TcpStream,
     activity: Arc<Activity>,

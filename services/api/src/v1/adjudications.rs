@@ -27,12 +27,12 @@ pub(crate) struct NextQuery {
     judged: Option<bool>,
 }
 
-/// Draws a grade at random among the newest thousand that fit and were not drawn before. The draw and its probability are recorded, so
-/// that what an operator says of the grade counts for the rates of its channel.
+/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw and its probability
+/// are recorded, so that an adjudication of the grade counts towards the rates of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
     (status = 200, description = "The grade, or null when there is none", body = DrawnBody),
     (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
-    (status = 403, description = "A page of another site had a browser send the request", body = assay_wire::ProblemBody),
+    (status = 403, description = "The request was sent by a page of another site", body = assay_wire::ProblemBody),
     (status = 503, description = "The record cannot be read or written", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn next(

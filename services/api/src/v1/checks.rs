@@ -33,7 +33,7 @@ pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Bod
 
 fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
     report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
-    let unwritten = |error| Problem::new(ErrorCode::Internal, format!("the report cannot be written: {error}"));
+    let unwritten = |error| Problem::new(ErrorCode::Internal, format!("cannot serialise the report: {error}"));
     Ok(NewCheck {
         datasets: report.datasets.iter().map(CheckedDataset::name).collect(),
         checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),

@@ -24,8 +24,8 @@ async fn rewards_are_raw_numbers_of_whole_texts() {
     assert_eq!((got.header("assay-model-version"), got.header("assay-scale")), (Some("0123abcd"), Some("logit")));
 }
 
-/// With several URLs, a client (0.8) that has one query sends none to all but the first. It repeats what fails five times and then drops the
-/// reward of the query; of the replies it reads the first.
+/// With several URLs, a client (0.8) with one query sends an empty list to all but the first. It retries a failed
+/// request five times and then drops the reward of the query; it uses only the first reply.
 #[tokio::test]
 async fn no_query_is_answered_with_no_rewards() {
     for service in [one("scalar"), service(Vec::new())] {

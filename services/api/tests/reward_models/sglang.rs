@@ -73,7 +73,7 @@ async fn a_verifier_gives_probabilities_of_its_labels() {
     score(json!({ "query": "0.5", "items": "so ", "item_first": true })).await;
     assert_eq!(service.models.last_inputs(), [ModelInput::Text("so 0.5".into())]);
     let many = score(json!({ "query": "q".repeat(2 << 20), "items": vec![""; 100] })).await;
-    assert!(many.status == 400 && many.text().contains("comes to more than"), "{}", many.text());
+    assert!(many.status == 400 && many.text().contains("bytes; send fewer items"), "{}", many.text());
     let body = json!({ "query": "q", "items": ["1"], "apply_softmax": true });
     assert_eq!(one("scalar").post("/compat/sglang/v1/score", &body).await.status, 400);
 }

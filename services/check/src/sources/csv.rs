@@ -62,11 +62,11 @@ pub(super) fn rows(
     }))
 }
 
-/// What is wrong with a row; the reader's own words count lines in another way.
+/// The error message for a row; the messages of the `csv` crate count lines differently.
 fn message(error: &csv::Error) -> String {
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("it has {len} values, and the header names {expected_len} columns")
+            format!("it has {len} values, but the header has {expected_len} columns")
         }
         ErrorKind::Utf8 { err, .. } => format!("it is not UTF-8: {err}"),
         _ => error.to_string(),

@@ -1,17 +1,17 @@
-//! A look at the quotes and lines of separated values as they are read: readers of the format end an open quote at the end of the
-//! file, in silence, with all rows behind it in one text; and they count a record that follows an empty line, or the second byte of
-//! a line break, from there.
+//! Tracks quotes and lines of separated values while they are read, because CSV readers have two shortcomings: they
+//! silently close an open quote at the end of the file, with all following rows in one value; and for a record after an
+//! empty line, or after the second byte of a line break, they report that position as its start.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-/// A file as it is, whether its quotes are closed, and where its records start.
+/// Passes a file through unchanged and tracks whether its quotes are closed and where its records start.
 pub(super) struct Quotes<R> {
     file: R,
     delimiter: u8,
     /// Most bytes of a row.
     longest: u64,
-    /// Bytes of the row that is read.
+    /// Bytes of the current row.
     row: u64,
     within: Within,
     /// The line that is read, from 1.
@@ -21,13 +21,13 @@ pub(super) struct Quotes<R> {
     ended: bool,
     /// Bytes read.
     read: u64,
-    /// Line breaks behind the last record that was asked for.
+    /// Line breaks after the last requested record.
     breaks: VecDeque<Breaks>,
-    /// The line of that record.
+    /// Line of that record.
     record: u64,
 }
 
-/// Line breaks that lie side by side, or in quotes that nothing else breaks.
+/// A run of line breaks that are adjacent, or within quotes with no other line break.
 #[derive(Debug)]
 struct Breaks {
     from: u64,
@@ -64,7 +64,8 @@ impl<R> Quotes<R> {
         }
     }
 
-    /// The line of the record that was read from `byte` on, behind which empty lines may lie. Records are asked for in order.
+    /// The line of the record that was read from `byte` on, which may start with empty lines. Records must be requested
+    /// in order.
     pub(super) fn line_of(&mut self, byte: u64) -> u64 {
         while let Some(breaks) = self.breaks.pop_front_if(|breaks| breaks.from <= byte) {
             self.record += breaks.lines;
@@ -144,7 +145,7 @@ mod tests {
     fn counts_lines_up_to_a_record() {
         let mut quotes = Quotes::new(b"a\r\nb\n\r\n\nc\n\"d\n\r\n\"\ne".as_slice(), b',', 99);
         io::copy(&mut quotes, &mut io::sink()).unwrap();
-        // The reader leaves the second byte of `\r\n`, and empty lines, for the record behind them.
+        // The reader attributes the second byte of `\r\n`, and empty lines, to the next record.
         let lines = [2, 5, 10, 17].map(|start| quotes.line_of(start));
         assert_eq!(lines, [2, 5, 6, 9]);
     }

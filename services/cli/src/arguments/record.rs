@@ -19,13 +19,13 @@ pub(crate) struct Record {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecordAction {
-    /// List entries that the database refused, or apply them
+    /// List entries that the database rejected, or apply them
     SetAside(SetAsideArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SetAsideArguments {
-    /// Apply them; exit 1 if one is refused again
+    /// Apply the entries; exit 1 if any is rejected again
     #[arg(long)]
     pub(crate) apply: bool,
     /// Database of the record [default: sqlite://assay.db]

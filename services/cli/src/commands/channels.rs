@@ -233,7 +233,7 @@ async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> a
     };
     if body.weight.is_none() {
         let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
-        // The reply says the same with a weight of null, so a closed stderr loses nothing.
+        // The reply also shows this as a weight of null, so nothing is lost if stderr is closed.
         let _ = writeln!(terminal::stderr(), "{note}");
     }
     print(&body)

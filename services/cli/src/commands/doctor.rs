@@ -29,7 +29,7 @@ struct Report {
     cores: usize,
     workers: usize,
     database: String,
-    /// Entries that the database refused, in the spool beside it.
+    /// Entries that the database rejected, in the spool beside it.
     set_aside: u64,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
@@ -71,7 +71,7 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         if report.set_aside > 0 {
             writeln!(
                 out,
-                "  the database refused {} entries of the record: `assay record set-aside` lists them",
+                "  the database rejected {} entries of the record; run `assay record set-aside` to list them",
                 report.set_aside
             )?;
         }

@@ -1,4 +1,4 @@
-//! `assay record set-aside`: entries of the record that the database refused, listed or applied.
+//! `assay record set-aside`: lists or applies entries of the record that the database rejected.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,22 +14,22 @@ use crate::commands::record::refuse_to_create;
 use crate::exit::Ended;
 use crate::table;
 
-/// An entry, and what became of it where it was to be applied.
+/// An entry and, with `--apply`, the result.
 #[derive(Serialize)]
 struct Line {
-    /// Its name among those that are set aside.
+    /// Name of the entry.
     entry: String,
-    /// Its batch; none where it cannot be decoded.
+    /// Its batch; none if the entry cannot be decoded.
     batch: Option<String>,
     grades: u64,
     bytes: u64,
-    /// Why the database refused it.
+    /// Why the database rejected it.
     reason: String,
-    /// When, in microseconds since the Unix epoch.
+    /// When it was rejected, in microseconds since the Unix epoch.
     time_us: i64,
-    /// Whether it is applied now.
+    /// Whether it was applied now.
     applied: bool,
-    /// Why it was refused again.
+    /// Why it was rejected again.
     error: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
     refuse_to_create(&config.store.database)?;
     let lines = block_on(async {
         let node = Node::start(config).await;
-        let node = node.context("stop the server that uses the record first: only one process can have it")?;
+        let node = node.context("cannot open the record; stop the server that uses it first")?;
         let lines = entries(&node, arguments.apply).await;
         node.stop().await;
         lines
@@ -49,7 +49,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
     if arguments.output.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
     } else if lines.is_empty() {
-        writeln!(out, "no entry is set aside")?;
+        writeln!(out, "no entries are set aside")?;
     } else {
         let rows: Vec<_> = lines.iter().map(row).collect();
         table::write(&mut out, ["ENTRY", "BATCH", "GRADES", "BYTES", "STATE", "REASON"], &rows)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
 }
 
 async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<Line>> {
-    let store = node.engine().store().context("no database is configured; name one with `--database`")?;
+    let store = node.engine().store().context("no database is configured; set one with `--database`")?;
     if apply {
         let tried = store.apply_set_aside().await?;
         return Ok(tried.into_iter().map(|(entry, error)| line(entry, error.is_none(), error)).collect());
@@ -75,7 +75,7 @@ fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
 fn row(line: &Line) -> [String; 6] {
     let state = match (line.applied, &line.error) {
         (true, _) => "applied",
-        (false, Some(_)) => "refused again",
+        (false, Some(_)) => "rejected again",
         (false, None) => "set aside",
     };
     [

@@ -1,4 +1,4 @@
-//! Variables of the environment that are no settings stop no command.
+//! Environment variables that are not settings do not make commands fail.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -21,7 +21,7 @@ fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
 }
 
 #[test]
-fn variables_of_kubernetes_and_other_bytes_stop_no_command() {
+fn ignores_variables_of_kubernetes_and_values_that_are_not_utf_8() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), ITEM).unwrap();
     let bad = OsStr::from_bytes(b"\xff\xfe");
@@ -39,26 +39,30 @@ fn variables_of_kubernetes_and_other_bytes_stop_no_command() {
 }
 
 #[test]
-fn an_unknown_variable_is_a_warning_and_an_error_under_strict() {
+fn warns_about_unknown_variables_and_rejects_them_under_strict() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ASSAY_ENGINE_WORKER", OsStr::new("3"))];
     let output = with(folder.path(), &variables, &words(&["serve", "--print-config"]));
     assert!(output.status.success());
-    assert!(text(&output.stdout).starts_with("[server]"), "the warning is no part of the configuration");
+    assert!(text(&output.stdout).starts_with("[server]"), "the warning is not part of the configuration");
     let told = text(&output.stderr);
     assert!(
-        told.contains("`ASSAY_ENGINE_WORKER` names no setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
+        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
         "{told}"
     );
     for arguments in [words(&["--strict", "serve", "--print-config"]), words(&["graders", "--strict"])] {
         let output = with(folder.path(), &variables, &arguments);
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains("the nearest is `ASSAY_ENGINE_WORKERS`"), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains("the most similar is `ASSAY_ENGINE_WORKERS`"),
+            "{}",
+            text(&output.stderr)
+        );
     }
 }
 
 #[test]
-fn a_setting_that_is_not_utf_8_is_refused_by_name() {
+fn rejects_settings_that_are_not_utf_8() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ASSAY_STORE_DATABASE", OsStr::from_bytes(b"sqlite://\xff"))];
     let output = with(folder.path(), &variables, &words(&["graders"]));
@@ -67,7 +71,7 @@ fn a_setting_that_is_not_utf_8_is_refused_by_name() {
 }
 
 #[test]
-fn names_of_files_and_arguments_may_be_any_bytes() {
+fn accepts_file_names_and_arguments_that_are_not_utf_8() {
     let folder = tempfile::tempdir().unwrap();
     let name = OsString::from(OsStr::from_bytes(b"items-\xff\x1b[31m.jsonl"));
     std::fs::write(folder.path().join(&name), ITEM).unwrap();
@@ -81,7 +85,7 @@ fn names_of_files_and_arguments_may_be_any_bytes() {
         "{}",
         text(&output.stderr)
     );
-    // The first argument is looked at before any other, for the hidden role of cells.
+    // The first argument is inspected before all others, because it may select the hidden cell mode.
     let output = with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));

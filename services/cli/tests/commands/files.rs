@@ -1,4 +1,4 @@
-//! The limit on open files: raised as far as it may be, and shared so that connections do not take what the record needs.
+//! The limit on open files is raised to the hard limit, and connections leave enough of it for the record.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::fixtures::listening;
 
-/// The command in a shell that first sets limits on open files.
+/// Runs the command in a shell that first sets limits on open files.
 fn limited(limits: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{limits} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_assay")]);
@@ -32,7 +32,7 @@ fn raises_the_soft_limit() {
 }
 
 #[test]
-fn answers_and_records_while_a_crowd_has_all_connections() {
+fn answers_and_records_while_idle_clients_hold_all_connections() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = listening(folder.path(), limited("ulimit -n 256"));
     let address = base.trim_start_matches("http://");

@@ -38,7 +38,7 @@ impl Running {
         kill_process(id, signal).unwrap();
     }
 
-    /// Waits for its end, which nothing but a fault keeps from coming.
+    /// Waits until the process has ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
@@ -61,14 +61,14 @@ pub(crate) fn serve(folder: &Path) -> (Running, String) {
     serve_with(folder, &[])
 }
 
-/// The same with these variables.
+/// Starts a server with these environment variables.
 pub(crate) fn serve_with(folder: &Path, variables: &[(&str, &str)]) -> (Running, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
     command.envs(variables.iter().copied());
     listening(folder, command)
 }
 
-/// The same by this command, to which the arguments are added.
+/// Starts a server with this command, to which the arguments are added.
 pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String) {
     let mut child = command
         .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])

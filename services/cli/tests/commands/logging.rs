@@ -1,4 +1,4 @@
-//! Nothing that is said on stderr or stdout ends a command before its time, whoever does or does not listen.
+//! Closed, full or blocked outputs neither end nor block a command.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,9 +11,9 @@ use rustix::process::Signal;
 
 use crate::fixtures::Running;
 
-/// A server with this stderr that logs much, and its address.
+/// Starts a server with verbose logging to this stderr, and returns it with its address.
 fn serve(folder: &Path, stderr: Stdio) -> (Running, String) {
-    // Nobody reads where it listens, so the port is chosen here.
+    // The log, which contains the address, is not read, so the port is chosen here.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let child = Command::new(env!("CARGO_BIN_EXE_assay"))
         .args(["serve", "--listen", &address, "--database", ""])
@@ -40,7 +40,7 @@ fn get(address: &str, path: &str) -> String {
     answer
 }
 
-/// Log lines that the server says it dropped.
+/// The number of log lines that the server reports as dropped.
 fn dropped(address: &str) -> u64 {
     let metrics = get(address, "/metrics");
     let line = metrics.lines().find_map(|line| line.strip_prefix("assay_log_lines_dropped_total "));
@@ -74,7 +74,7 @@ fn serves_with_a_reader_that_does_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     let (mut server, address) = serve(folder.path(), writer.into());
-    // A pipe and the queue behind it are full after some megabytes of log.
+    // The pipe and the queue are full after a few megabytes of log.
     while dropped(&address) == 0 {
         get(&address, "/openapi.json");
     }
@@ -93,7 +93,7 @@ fn commands_end_with_their_code_without_a_reader() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
         command.args(arguments).current_dir(folder.path()).stdout(stdout).stderr(stderr).status().unwrap().code()
     };
-    assert_eq!(run(&["graders"]), Some(0), "whoever read the output had enough");
+    assert_eq!(run(&["graders"]), Some(0), "a closed stdout is not an error");
     assert_eq!(run(&["serve", "--print-config"]), Some(0));
     assert_eq!(run(&["grade", "missing.jsonl"]), Some(2));
     assert_eq!(run(&["--help"]), Some(0));

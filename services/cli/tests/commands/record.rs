@@ -192,7 +192,7 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
 }
 
 #[test]
-fn entries_set_aside_are_listed_and_tried_again() {
+fn lists_and_retries_entries_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["record", "set-aside", "--database", "sqlite://assay.db"];
     refused(folder.path(), &arguments, "there is no database at `assay.db`");
@@ -201,7 +201,7 @@ fn entries_set_aside_are_listed_and_tried_again() {
     let grade = ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"];
     assert!(assay(folder.path(), &grade).status.success());
     let none = assay(folder.path(), &arguments);
-    assert!(none.status.success() && text(&none.stdout).contains("no entry is set aside"), "{none:?}");
+    assert!(none.status.success() && text(&none.stdout).contains("no entries are set aside"), "{none:?}");
 
     let aside = folder.path().join("assay.db.spool/set-aside");
     std::fs::create_dir_all(&aside).unwrap();
@@ -219,5 +219,5 @@ fn entries_set_aside_are_listed_and_tried_again() {
     assert!(tried[0]["error"].as_str().unwrap().contains("damaged"), "{tried}");
 
     let (_server, _) = serve(folder.path());
-    refused(folder.path(), &arguments, "stop the server that uses the record first");
+    refused(folder.path(), &arguments, "stop the server that uses it first");
 }

@@ -1,4 +1,5 @@
-//! What a signal does: one ends the work in order and within its time, the next ends the process, and no worker is left behind.
+//! The first signal shuts down in order and within the time limit, a second one ends the process at once, and no worker
+//! is left behind.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Running, serve_with};
 
-/// An item whose completion makes a worker count for longer than any test may take.
+/// An item whose completion keeps a worker busy for longer than any test runs.
 fn endless() -> Value {
     let database = json!({ "schema": "create table t(n integer)", "rows": "insert into t values (1)" });
     let count = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c";
@@ -22,25 +23,25 @@ fn endless() -> Value {
     })
 }
 
-/// The processes that a process started: its workers.
+/// The child processes of a process, which are its workers.
 fn children(id: u32) -> Vec<String> {
     let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Processor time of a process in nanoseconds, over all threads; `None` when it is gone.
+/// CPU time of a process over all threads, in nanoseconds; `None` if it has ended.
 fn used(id: &str) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten();
     let texts = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
     Some(texts.filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok()).sum())
 }
 
-/// Waits until a worker counts, and says which workers there are.
+/// Waits until a worker is busy, and returns all workers.
 fn counting(id: u32) -> Vec<String> {
     loop {
         let workers = children(id);
-        // A worker that only started takes a tenth of this.
+        // Starting a worker takes a tenth of this.
         if workers.iter().any(|worker| used(worker).is_some_and(|used| used > 2_000_000_000)) {
             return workers;
         }
@@ -48,7 +49,7 @@ fn counting(id: u32) -> Vec<String> {
     }
 }
 
-/// Waits until processes are gone: they end by themselves, though not always before their parent.
+/// Waits until the processes have ended, which may be after their parent.
 fn gone(workers: &[String]) {
     assert!(!workers.is_empty());
     let is_there = |worker: &String| {
@@ -61,7 +62,7 @@ fn gone(workers: &[String]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terminating_fails_what_runs_too_long_and_ends_its_worker() {
+async fn terminating_fails_long_items_and_kills_their_workers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, base) = serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "1")]);
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -95,14 +96,14 @@ async fn a_second_signal_ends_the_process_at_once() {
     let id = server.0.id();
     let workers = tokio::task::spawn_blocking(move || counting(id)).await.unwrap();
     server.signal(Signal::TERM);
-    // The first has been heard when the server no longer listens.
+    // The first signal has been handled when the server no longer listens.
     let address = base.trim_start_matches("http://").to_owned();
     while std::net::TcpStream::connect(&address).is_ok() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(143));
-    assert!(asked.await.unwrap().is_err(), "the request breaks off");
+    assert!(asked.await.unwrap().is_err(), "the connection is closed without a reply");
     gone(&workers);
 }
 

@@ -1,19 +1,19 @@
-//! What others wrote reaches a terminal escaped.
+//! Untrusted text is escaped before it reaches a terminal.
 
 use serde_json::{Value, json};
 
 use crate::fixtures::{assay, refused, serve, text};
 
-/// Characters that control a terminal or turn the direction of writing.
+/// Characters that control a terminal or change the text direction.
 const UNSAFE: [char; 6] = ['\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200b}'];
 
-/// A text with all of them.
+/// A string that contains all of them.
 fn hostile() -> String {
     UNSAFE.iter().map(|unsafe_one| format!("a{unsafe_one}b")).collect()
 }
 
 #[test]
-fn texts_of_others_are_escaped_in_tables_json_and_errors() {
+fn escapes_untrusted_text_in_tables_json_and_errors() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, url) = serve(folder.path());
     let item = json!({
@@ -31,7 +31,7 @@ fn texts_of_others_are_escaped_in_tables_json_and_errors() {
         vec!["runs", "--server", &url, "--json"],
         vec!["channels", "draw", "--channel", "math/hostile", "--server", &url],
     ] {
-        // What is drawn comes out of the database, which follows the reply.
+        // Grades are drawn from the database, which is updated after the reply.
         let mut tried = (0..500).map(|_| assay(folder.path(), &arguments));
         let output = tried.find(|output| output.status.success()).expect("the command succeeds");
         let stdout = text(&output.stdout);
@@ -42,14 +42,14 @@ fn texts_of_others_are_escaped_in_tables_json_and_errors() {
             assert_eq!(value["runs"][0]["run"], hostile(), "JSON keeps its value");
         }
     }
-    assert_eq!(printed, 5, "each shows the text");
+    assert_eq!(printed, 5, "every command shows the text");
     let output = assay(folder.path(), &["runs", &hostile().replace('b', "c"), "--server", &url]);
     assert_eq!(output.status.code(), Some(2));
     assert!(!text(&output.stderr).contains(UNSAFE), "{:?}", text(&output.stderr));
 }
 
 #[test]
-fn contents_of_files_are_escaped_in_errors() {
+fn escapes_file_contents_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), format!("[engine]\n\"{}\" = 1\n", "a\u{9b}b\u{202e}")).unwrap();
     refused(folder.path(), &["graders"], "a\\u{9b}b\\u{202e}");

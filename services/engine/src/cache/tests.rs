@@ -1,4 +1,4 @@
-//! Caches hold no more than they are allowed, measured at the allocator.
+//! Caches stay within their limits, measured at the allocator.
 
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Counts the bytes that this thread holds, as `heap::allocation` reckons them.
+/// Counts the bytes that this thread has allocated, as computed by `heap::allocation`.
 struct Counting;
 
 thread_local! {
@@ -18,11 +18,11 @@ thread_local! {
 }
 
 fn count(bytes: usize, sign: isize) {
-    // A thread that ends frees after its counter is gone.
+    // A thread that ends frees memory after its counter was dropped.
     let _ = HELD.try_with(|held| held.set(held.get() + sign * heap::allocation(bytes).cast_signed()));
 }
 
-// SAFETY: every call is handed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 1);
@@ -46,10 +46,10 @@ fn with_evidence(evidence: Evidence) -> Outcome {
     Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO).with_evidence(evidence))
 }
 
-/// Outcomes of one shape, told apart by a number.
+/// Makes outcomes of one shape that differ by a number.
 type Shape = fn(usize) -> Outcome;
 
-/// Outcomes as graders make them, and worse ones.
+/// Typical outcomes of graders, and pathological ones.
 fn shapes() -> [(&'static str, Shape); 8] {
     [
         ("no evidence", |_| with_evidence(Evidence::new())),
@@ -89,7 +89,7 @@ fn outcomes_take_no_more_memory_than_allowed() {
     for (name, shape) in shapes() {
         let before = held();
         let caches = Caches::new(0, BOUND as u64);
-        // Several times what fits.
+        // Several times the number that fits.
         let count = 6 * BOUND / (heap::outcome(&shape(1)) + 300);
         let mut most = 0;
         for at in 0..count {
@@ -97,9 +97,9 @@ fn outcomes_take_no_more_memory_than_allowed() {
             most = most.max(held().saturating_sub(before));
         }
         let share = most as f64 / BOUND as f64;
-        assert!((0.4..=1.5).contains(&share), "{name}: {share:.2} of the bound");
+        assert!((0.4..=1.5).contains(&share), "{name}: {share:.2} of the limit");
         let kept = (0..count).filter(|at| caches.outcome(&Hash::of(&at.to_le_bytes())).is_some()).count();
-        assert!(kept > 0, "{name}: nothing is kept");
+        assert!(kept > 0, "{name}: nothing is cached");
     }
 }
 

@@ -166,7 +166,7 @@ async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn fails_what_is_not_graded_in_time_and_records_it() {
+async fn fails_and_records_items_that_are_not_graded_in_time() {
     let house = house();
     let engine = house.engine.clone();
     let items = vec![item("waiting", "1", "never"), item("waiting", "1", "never")];

@@ -131,7 +131,7 @@ impl PureGrader for ExactText {
     }
 }
 
-/// The same, giving way to others before it answers; never answers where a completion is `never`.
+/// The same, but yields to other tasks before it answers, and never answers if a completion is `never`.
 struct Waiting(ExactText);
 
 impl Prepared for Waiting {

@@ -29,7 +29,7 @@ async fn the_same_request_gets_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn the_memory_of_a_request_is_counted_until_its_reply_is_gone() {
+async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     let house = house();
     let admission = house.engine.admission();
     let mut held = admission.body();

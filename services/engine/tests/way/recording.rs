@@ -57,11 +57,11 @@ async fn warming_up_grades_examples_and_records_nothing() {
     assert!(house.graded.load(Ordering::Relaxed) > 0, "no example was graded");
     assert!(house.memory.entries.lock().unwrap().is_empty());
     let reply = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.unwrap();
-    assert!(!reply.results().next().unwrap().cached, "the example must not answer for an item");
+    assert!(!reply.results().next().unwrap().cached, "the result of the example must not be cached");
 }
 
 #[tokio::test]
-async fn warming_up_goes_on_without_a_readable_record() {
+async fn warming_up_continues_without_a_readable_record() {
     let house = house();
     house.memory.broken.store(true, Ordering::Relaxed);
     house.engine.warm().await;

@@ -1,4 +1,4 @@
-//! Responsible for settings in the environment: which variables name settings, and what is said of those that name none.
+//! Reads settings from environment variables and reports variables that match no setting.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -14,29 +14,29 @@ const PREFIX: &str = "ASSAY_";
 /// Protocols that Kubernetes names in variables.
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
-/// A variable with the prefix that names no setting.
+/// A variable with the prefix that matches no setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownVariable {
     /// The variable.
     pub name: String,
-    /// The variable of the setting whose name is nearest.
+    /// The variable of the setting with the most similar name.
     pub nearest: String,
 }
 
 impl fmt::Display for UnknownVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, nearest } = self;
-        write!(f, "the variable `{name}` names no setting and is ignored; the nearest is `{nearest}`")
+        write!(f, "ignoring the variable `{name}`, which is not a known setting; the most similar is `{nearest}`")
     }
 }
 
-/// What the environment says.
+/// What was read from the environment.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
     /// Settings by variable: table, key and value, in the order of the variables' names.
     pub(super) settings: Vec<Setting>,
     pub(super) unknown: Vec<UnknownVariable>,
-    /// Where the user's programs keep what can be made again.
+    /// The user's cache folder.
     pub(super) cache: PathBuf,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Setting {
 }
 
 impl Environment {
-    /// Reads variables. Those of others are left alone, whatever bytes they hold.
+    /// Reads the variables. Variables of other programs are ignored, even if they are not UTF-8.
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] for a setting whose value is not UTF-8.
@@ -101,18 +101,18 @@ fn variable_of(section: &str, key: &str) -> String {
     format!("{PREFIX}{section}_{key}").to_uppercase()
 }
 
-/// The variable of a setting whose name is nearest.
+/// The variable of the setting with the most similar name.
 fn nearest(name: &str, known: &[(String, String)]) -> String {
     let variables = known.iter().map(|(section, key)| variable_of(section, key));
-    // Names of tables: there are always some.
+    // There is always at least one setting.
     variables.min_by_key(|variable| distance(name, variable)).unwrap_or_default()
 }
 
-/// Fewest characters to insert, remove or replace to make one name of another (Levenshtein).
+/// The Levenshtein distance of two names, in characters.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    // Names in an environment may be of any length; the names of settings are short.
+    // Names of variables may have any length, but names of settings are short.
     for (at, mine) in one.chars().take(256).enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], at + 1);
         for (place, its) in other.iter().enumerate() {
@@ -124,7 +124,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`: nobody meant a setting by it.
+/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`. It is not meant as a setting.
 fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
@@ -142,7 +142,7 @@ fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
     without_protocol.and_then(|base| base.rsplit_once("_PORT_")).is_some_and(|(_, port)| is_port(port))
 }
 
-/// A variable's text as the TOML value it looks like.
+/// Parses a variable as the TOML value that it looks like.
 fn value_of(text: &str) -> Value {
     text.parse::<i64>()
         .map(Value::Integer)
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_name_settings_by_table_and_key() {
+    fn maps_variables_to_settings_by_table_and_key() {
         let read =
             read(&[("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"), ("ASSAY_ENGINE_WORKERS", "2"), ("HOME", "/home/me")]);
         let set: Vec<_> =
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_nearest_setting_of_an_unknown_variable() {
+    fn suggests_the_most_similar_setting() {
         for (wrong, nearest) in [
             ("ASSAY_ENGINE_WORKER", "ASSAY_ENGINE_WORKERS"),
             ("ASSAY_LOG_FORMATS", "ASSAY_LOG_FORMAT"),
@@ -191,7 +191,7 @@ mod tests {
         ] {
             let read = read(&[(wrong, "1")]);
             assert_eq!(read.unknown[0].nearest, nearest);
-            assert!(read.unknown[0].to_string().contains(&format!("`{wrong}` names no setting")));
+            assert!(read.unknown[0].to_string().contains(&format!("`{wrong}`, which is not a known setting")));
         }
     }
 
@@ -209,11 +209,11 @@ mod tests {
             ("ASSAY_SERVER_PORT_443_TCP_ADDR", "10.0.0.1"),
         ];
         assert!(read(&of_kubernetes).unknown.is_empty());
-        assert_eq!(read(&[("ASSAY_PORT", "8080")]).unknown.len(), 1, "somebody meant a setting");
+        assert_eq!(read(&[("ASSAY_PORT", "8080")]).unknown.len(), 1, "may be meant as a setting");
     }
 
     #[test]
-    fn bytes_that_are_not_utf_8_matter_only_in_settings() {
+    fn rejects_values_that_are_not_utf_8_only_in_settings() {
         let bad = OsStr::from_bytes(b"\xff\xfe");
         let others = [(OsStr::new("OTHER"), bad), (bad, OsStr::new("1")), (OsStr::from_bytes(b"ASSAY_\xff"), bad)];
         assert_eq!(Environment::read(others).unwrap().unknown.len(), 1);

@@ -1,15 +1,15 @@
-//! Responsible for which models requests may have fetched from a hub. A model brings a template that the service runs.
+//! Which models requests may fetch from a hub. A model contains a template that the service runs.
 
 use assay_reward_model::is_hub_name;
 use serde::{Deserialize, Serialize};
 
-/// What may be fetched because a request names it.
+/// Models that may be fetched for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected `false`, `true` or a list of names as `org/name` and `org/*`")]
+#[serde(untagged, expecting = "expected `false`, `true` or a list of names such as `org/name` and `org/*`")]
 pub enum Fetching {
     /// Everything, or nothing.
     Any(bool),
-    /// These: `org/name`, or `org/*` for all of an organisation.
+    /// The listed models: `org/name`, or `org/*` for all models of an organisation.
     Listed(Vec<String>),
 }
 
@@ -20,7 +20,7 @@ impl Default for Fetching {
 }
 
 impl Fetching {
-    /// Whether a request may have `org/name` fetched.
+    /// Whether `org/name` may be fetched for a request.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
         match self {
@@ -39,7 +39,10 @@ impl Fetching {
             !is_hub_name(&name)
         });
         wrong.map_or(Ok(()), |wrong| {
-            Err(format!("`reward_models.fetch` lists names as `org/name` and `org/*`: `{}`", wrong.escape_debug()))
+            Err(format!(
+                "malformed name `{}` in `reward_models.fetch`; write `org/name` or `org/*`",
+                wrong.escape_debug()
+            ))
         })
     }
 }
@@ -49,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_name_models_and_organisations() {
+    fn allows_listed_models_and_organisations() {
         let listed = Fetching::Listed(vec!["org/one".to_owned(), "open/*".to_owned()]);
         listed.check().unwrap();
         for (name, allowed) in [("org/one", true), ("org/other", false), ("open/any", true), ("opener/any", false)] {

@@ -1,4 +1,4 @@
-//! Responsible for the fields of a log line in text: values that callers chose stay in their line and move no cursor.
+//! Formats the fields of text log lines, with values escaped so that they cannot break the line or control a terminal.
 
 use std::fmt::{self, Write};
 
@@ -8,7 +8,7 @@ use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{self, Writer};
 
-/// Fields with values that are safe on a terminal: the message first, then `name=value`.
+/// Formats the message, then the fields as `name=value`, with values that are safe on a terminal.
 pub(super) fn visible() -> impl for<'w> FormatFields<'w> + Send + Sync + 'static {
     format::debug_fn(field).delimited(" ")
 }

@@ -1,8 +1,8 @@
-//! Responsible for the entries that the database refused: a file each in the spool's folder, with its frame and the reason. Decides
-//! neither what is set aside nor when it is applied; the writer and the operator do.
+//! Stores the entries that the database rejected: one file for each in the spool's folder, with its frame and the
+//! reason. The writer decides what is set aside, and the operator decides when it is applied.
 //!
-//! A file is on the disk before the progress passes its entry. After a crash between the two the entry is tried again, and refused again
-//! it becomes the same file, which is named after the entry's position.
+//! A file is synced to disk before the progress moves past its entry. After a crash between the two, the entry is
+//! retried; if it is rejected again, the same file is written, because its name is the entry's position.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,10 +15,10 @@ use super::frame::{self, Seal};
 use super::segment::{Folder, Position, sync_folder};
 use crate::writer::Loaded;
 
-/// Name of the folder in the spool's.
+/// Name of the folder within the spool's folder.
 const FOLDER: &str = "set-aside";
 
-/// How files of entries end.
+/// Extension of the files.
 const EXTENSION: &str = "entry";
 
 /// The first line of a file, a JSON object; the frame follows.
@@ -26,9 +26,9 @@ const EXTENSION: &str = "entry";
 pub(crate) struct Note {
     /// Why the entry was refused.
     pub(crate) reason: String,
-    /// Its batch; `None` where the frame cannot be decoded.
+    /// Its batch; `None` if the frame cannot be decoded.
     pub(crate) batch: Option<String>,
-    /// Its grades.
+    /// Number of its grades.
     pub(crate) grades: u64,
     /// When it was set aside, in microseconds since the Unix epoch.
     pub(crate) time_us: i64,
@@ -37,7 +37,7 @@ pub(crate) struct Note {
 /// An entry that is set aside.
 #[derive(Debug)]
 pub(crate) struct AsideFile {
-    /// Name of the file without its ending.
+    /// Name of the file without its extension.
     pub(crate) name: String,
     pub(crate) note: Note,
     /// Bytes of the frame.
@@ -56,12 +56,12 @@ impl Aside {
         Self { path: folder.path.join(FOLDER), seal: folder.seal() }
     }
 
-    /// The files of the spool in this folder, to be counted.
+    /// The files of the spool in this folder, for counting only.
     pub(crate) fn at(spool: &Path) -> Self {
         Self { path: spool.join(FOLDER), seal: Seal::PLAIN }
     }
 
-    /// Keeps the frame of the entry that starts at `start`. It is on the disk when this returns.
+    /// Writes the frame of the entry that starts at `start`. It is synced to disk when this returns.
     pub(crate) fn keep(&self, start: Position, note: &Note, frame: &[u8]) -> io::Result<()> {
         if !self.path.is_dir() {
             fs::create_dir_all(&self.path)?;
@@ -71,19 +71,19 @@ impl Aside {
         let unfinished = path.with_extension("part");
         let written = write(&unfinished, note, frame).and_then(|()| fs::rename(&unfinished, &path));
         if let Err(error) = written {
-            // On a full disk it would take room that the next try needs.
+            // On a full disk it would take space that the next try needs.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
         sync_folder(&self.path)
     }
 
-    /// Removes the file of the entry that starts at `start`, if there is one; whether there was.
+    /// Removes the file of the entry that starts at `start`; returns whether there was one.
     pub(crate) fn forget(&self, start: Position) -> io::Result<bool> {
         self.remove(&self.path.join(format!("{}.{EXTENSION}", name(start))))
     }
 
-    /// Removes the file of an entry that was applied, and that the database would still have after power loss.
+    /// Removes the file of an entry that was applied durably: the database keeps it after a power loss.
     pub(crate) fn remove_file(&self, file: &AsideFile) -> io::Result<()> {
         self.remove(&file.path).map(|_| ())
     }
@@ -96,7 +96,7 @@ impl Aside {
         }
     }
 
-    /// Where the entries at or behind `progress` start: they are still in the spool, and will be tried again.
+    /// Start positions of the entries at or after `progress`: they are still in the spool and will be retried.
     pub(crate) fn starts_from(&self, progress: Position) -> io::Result<BTreeSet<Position>> {
         let starts = self.paths()?.into_iter().filter_map(|path| {
             let (segment, byte) = path.file_stem()?.to_str()?.split_once('-')?;
@@ -110,7 +110,7 @@ impl Aside {
         Ok(self.paths()?.len() as u64)
     }
 
-    /// The entries, in the order of their names, which is that of their recording.
+    /// The entries in the order of their names, which is the order in which they were recorded.
     pub(crate) fn list(&self) -> io::Result<Vec<AsideFile>> {
         self.paths()?
             .into_iter()
@@ -125,7 +125,7 @@ impl Aside {
     /// The entry in the file at `path`.
     pub(crate) fn load(&self, path: &Path) -> io::Result<Loaded> {
         let (_, frame) = read(path)?;
-        // An entry of a segment from before frames had a key kept its checksum.
+        // Entries from segments written before frames had a key have a checksum without one.
         let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() { Seal::PLAIN } else { self.seal };
         Loaded::from_frame(&seal, &frame)
     }

@@ -5,7 +5,7 @@
 //! a second `fdatasync` that succeeds would prove nothing. What was answered before lies ahead of the failed bytes and was synced on its
 //! own; the next append starts a fresh segment.
 //!
-//! A panic ends the thread. Appends that were handed over and all later ones are refused at once, and the reason is in [`Health`].
+//! A panic ends the thread. Pending and later appends then fail immediately, and [`Health`] has the reason.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,9 +74,9 @@ pub(crate) fn start(
     let mut committer =
         Committer { journal, pending, health, clock, active: None, next: Position { segment: first_segment, byte: 0 } };
     let run = move || {
-        // Nothing of the committer is used after a panic but what says so.
+        // After a panic, the committer is used only to report it.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| committer.run(&receiver))) {
-            // Before the receiver goes: whoever is refused finds the reason.
+            // Before the receiver is dropped, so that failed appends find the reason.
             committer.health.spool_ended(panics::message(panic.as_ref()));
         }
     };
@@ -206,7 +206,8 @@ mod tests {
         }
     }
 
-    /// Appends `count` entries that carry `bytes` of a completion each to the folder named on the input; which were recorded.
+    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin; returns those that
+    /// were recorded.
     fn append(count: u128, bytes: usize) -> Vec<u128> {
         let mut path = String::new();
         io::stdin().read_line(&mut path).unwrap();
@@ -235,14 +236,14 @@ mod tests {
         recorded
     }
 
-    /// The process that may write no more: fails if an append succeeds.
+    /// Child process that cannot write: fails if an append succeeds.
     #[test]
     #[ignore = "the other half of `failed_appends_leave_no_segments_behind`"]
     fn child() {
         assert_eq!(append(3, 8192), [0_u128; 0]);
     }
 
-    /// The process whose files may not grow beyond some appends: says which were recorded.
+    /// Child process whose files may only hold some of the appends: prints which were recorded.
     #[test]
     #[ignore = "the other half of `what_is_recorded_beside_failed_appends_is_all_there`"]
     fn growing_child() {
@@ -250,14 +251,14 @@ mod tests {
         writeln!(io::stdout(), "\nrecorded {recorded:?}").unwrap();
     }
 
-    /// Runs a test in a process whose files have at most so many blocks, of 512 or 1024 bytes; what it wrote to its output.
+    /// Runs a test in a process whose files have at most `blocks` blocks of 512 or 1024 bytes; returns its output.
     fn limited(test: &str, blocks: u32, folder: &Path) -> String {
         let mut child = Command::new("sh")
             .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", &format!("spool::commit::tests::{test}"), "--ignored", "--nocapture"])
             .stdin(Stdio::piped())
-            // Pipes: the limit also counts for a log file that the tests' output goes to.
+            // Pipes, because the limit would also apply to a file that the tests' output is redirected to.
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -292,7 +293,7 @@ mod tests {
         recovery::recover(&opened, Position::default(), &pending, 0).unwrap();
         let found: Vec<u128> = pending.select(|_| true).iter().map(|item| item.digest.batch.into()).collect();
         assert_eq!(format!("{found:?}"), recorded);
-        assert!(found.len() > 4 && found.len() < 30, "some were recorded and some not: {recorded}");
-        assert!(opened.segments().len() > 1, "appends go on in another segment");
+        assert!(found.len() > 4 && found.len() < 30, "some appends must fail and some succeed: {recorded}");
+        assert!(opened.segments().len() > 1, "appends continue in another segment");
     }
 }

@@ -4,8 +4,9 @@
 //! head (the entry without contents, in postcard), then the packs and the reply as they are. Contents stay out of the head because a
 //! scan at start needs none of them.
 //!
-//! Contents are bytes that clients sent, and a client may send the bytes of a frame. Magic and checksum therefore depend on the
-//! spool's secret key ([`Seal`]): after damage, only what this spool wrote as a frame is found as one.
+//! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and the checksum
+//! therefore depend on the spool's secret key ([`Seal`]): after damage, recovery finds only frames that this spool
+//! wrote.
 
 use std::sync::Arc;
 
@@ -19,17 +20,17 @@ use crate::packs::{Codec, Contents, Pack, PackedBody, Squeezed};
 /// Bytes before the payload: 4 of magic, 4 of length, 16 of checksum.
 pub(crate) const HEADER: usize = 24;
 
-/// Magic of frames without a key.
+/// Magic number of frames without a key.
 const PLAIN_MAGIC: [u8; 4] = *b"AsFr";
 
-/// What the magic and the key check are derived from; the terms keep them apart from checksums.
+/// Contexts from which the magic number and the key check are derived, so that they differ from checksums.
 const MAGIC_CONTEXT: &[u8] = b"assay spool magic";
 const CHECK_CONTEXT: &[u8] = b"assay spool key check";
 
 /// Largest payload in bytes. SQLite refuses a value of more than 1,000,000,000 bytes; no value of an entry is longer than its frame.
 const LARGEST_PAYLOAD: usize = 900_000_000;
 
-/// How the frames of a segment are recognised.
+/// How to recognise the frames of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seal {
     magic: [u8; 4],
@@ -38,17 +39,17 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Of segments written before frames had a key.
+    /// The seal of segments written before frames had a key.
     pub(crate) const PLAIN: Self = Self { magic: PLAIN_MAGIC, key: None };
 
-    /// Of a spool with this key.
+    /// The seal of a spool with this key.
     pub(crate) fn keyed(key: [u8; 32]) -> Self {
         let mut magic = [0; 4];
         magic.copy_from_slice(&blake3::keyed_hash(&key, MAGIC_CONTEXT).as_bytes()[..4]);
         Self { magic, key: Some(key) }
     }
 
-    /// What a segment's header says of the key, so that a wrong key is told from damage. Reveals nothing of the key.
+    /// The key check in a segment's header, which distinguishes a wrong key from damage. It does not reveal the key.
     pub(crate) fn check_value(&self) -> [u8; 16] {
         let mut value = [0; 16];
         if let Some(key) = &self.key {
@@ -130,7 +131,7 @@ struct ClaimHead<S> {
 /// An entry that has no frame.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error("an entry of {0} bytes is larger than a frame of the spool may be (900 MB): send smaller batches")]
+    #[error("an entry of {0} bytes exceeds the largest frame of the spool (900 MB); send smaller batches")]
     TooLarge(usize),
     #[error("a frame of the spool does not hold an entry: {0}")]
     Undecodable(String),
@@ -196,8 +197,8 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
-/// First place in `bytes`, from `from` on, where a whole frame starts. The magic is secret, so that contents made to look like many
-/// frames do not make this compute many checksums.
+/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so that contents crafted
+/// to look like many frames do not cause many checksums to be computed.
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
@@ -208,7 +209,7 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let bad = |text: &str| FrameError::Undecodable(text.to_owned());
     let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
     let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
-    let (head, mut rest) = payload[4..].split_at_checked(head_length).ok_or_else(|| bad("its head is cut off"))?;
+    let (head, mut rest) = payload[4..].split_at_checked(head_length).ok_or_else(|| bad("its head is truncated"))?;
     let head: Head = postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
 
     let mut take = |content: &SqueezedHead| {

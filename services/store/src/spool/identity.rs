@@ -1,6 +1,6 @@
-//! Responsible for the file that is the folder's lock and holds the spool's name and key: claiming it, reading it and writing it.
+//! Claims, reads and writes the file that is the folder's lock and contains the spool's name and key.
 //!
-//! The name is known to the database and to logs. The key is a secret of this file: frames are recognised by it, see [`Seal`].
+//! The name also appears in the database and in logs. The key is secret and stored only in this file; see [`Seal`].
 //!
 //! [`Seal`]: super::frame::Seal
 
@@ -16,7 +16,7 @@ use super::segment::sync_folder;
 /// Name of the file.
 pub(super) const IDENTITY: &str = "identity";
 
-/// Who the spool is.
+/// The identity of a spool.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Names this spool in the database's table of progress.
@@ -30,13 +30,13 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-/// What the file says; a spool of an earlier release has no key yet.
+/// The contents of the file; a spool of an earlier release has no key.
 struct Found {
     name: String,
     key: Option<[u8; 32]>,
 }
 
-/// Creates the folder if need be, locks it and reads its identity, or writes what is missing of it.
+/// Creates the folder if necessary, locks it and reads its identity, or writes the missing parts of it.
 pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), OpenSpoolError> {
     let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
     let (lock, found) = open(path)?;
@@ -51,7 +51,7 @@ pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), O
     Ok((lock, identity))
 }
 
-/// Claims the folder anew for the node that had it; `None` if it is the spool of another one now.
+/// Reclaims the folder for the node that used it before; `None` if it now belongs to another spool.
 pub(super) fn claim_again(path: &Path, identity: &Identity) -> Result<Option<File>, OpenSpoolError> {
     let (lock, found) = open(path)?;
     if found
@@ -86,8 +86,8 @@ fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
     Ok((lock, found))
 }
 
-/// Writes the whole file. A name that is there keeps its place, so a write that is cut off leaves at worst a part of a key, and no frame
-/// was written with that one.
+/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst a part of a key
+/// with which no frame has been written.
 fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
     let mut text = format!("{}\n", identity.name);
     for byte in identity.key {

@@ -5,7 +5,7 @@
 //! assay.db.spool/
 //!   identity       lock of the node that uses the folder, the spool's name in the table of progress, and the key of its frames
 //!   00000001.seg   header, then frames; a new segment starts every 64 MiB, after an error and at every start
-//!   set-aside/     entries that the database refused, a file each; see `aside`
+//!   set-aside/     entries that the database rejected, one file each; see `aside`
 //! ```
 
 pub(crate) mod aside;
@@ -46,7 +46,7 @@ pub enum OpenSpoolError {
     },
     /// A segment was written under another identity.
     #[error(
-        "segment {segment} of the spool `{path}` was written with another key: restore the file `identity` of the folder from a backup, or move the segment away to start without its grades"
+        "segment {segment} of the spool `{path}` was written with another key; restore the file `identity` of the folder from a backup, or move the segment away to start without its grades"
     )]
     OtherKey {
         /// Number of the segment.

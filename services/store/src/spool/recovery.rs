@@ -64,7 +64,7 @@ fn recover_segment(
     let mut at = segment.header.min(bytes.len());
     match segment.check_header(&bytes) {
         Header::OtherVersion => return Err(SegmentError::OtherVersion),
-        // With a whole frame behind it the key is right and the header damaged.
+        // If a whole frame follows, the key is right and the header is damaged.
         Header::OtherKey if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() => {
             return Err(SegmentError::OtherKey);
         }
@@ -103,7 +103,7 @@ fn recover_segment(
             Err(error) => {
                 let note = Note { reason: error.to_string(), batch: None, grades: 0, time_us: now_us };
                 aside.keep(start, &note, whole).map_err(SegmentError::Io)?;
-                tracing::error!(%error, segment = segment.number, byte = start.byte, "a frame of the spool is set aside");
+                tracing::error!(%error, segment = segment.number, byte = start.byte, "setting aside an invalid frame of the spool");
             }
         }
     }
@@ -248,7 +248,7 @@ mod tests {
         assert!(matches!(refused, OpenSpoolError::OtherVersion { segment: 1 }));
     }
 
-    /// The frame of an entry that carries these bytes as a completion, which is not compressed.
+    /// The frame of an entry with these bytes as an uncompressed completion.
     fn frame_with(n: u128, content: Vec<u8>) -> Vec<u8> {
         let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
         let contents = Contents::of(&[body], None, 0).unwrap();
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_inside_a_completion_is_never_taken_for_one() {
+    fn ignores_frames_inside_completions() {
         let planted = [Seal::PLAIN, Seal::keyed([8; 32])]
             .map(|seal| frame::encode(&seal, &entry(9), &Contents::default()).unwrap())
             .concat();
         let outer = frame_with(2, planted.clone());
-        assert!(outer.windows(planted.len()).any(|bytes| bytes == planted), "the completion is stored as it is");
+        assert!(outer.windows(planted.len()).any(|bytes| bytes == planted), "the completion is stored unchanged");
         let folder = tempfile::tempdir().unwrap();
         let mut bytes = [frame_of(1), outer, frame_of(3)].concat();
         bytes[frame_of(1).len() + 5] ^= 1;
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_from_before_frames_had_a_key_are_read() {
+    fn reads_segments_without_a_key() {
         let folder = tempfile::tempdir().unwrap();
         spool(folder.path(), &[&[], &frame_of(2)]);
         let frame = frame::encode(&Seal::PLAIN, &entry(1), &Contents::default()).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spool_without_a_key_gets_one_and_keeps_its_name() {
+    fn adds_a_key_to_a_spool_without_one_and_keeps_its_name() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("identity"), "spool").unwrap();
         let first = Folder::open(folder.path(), "other").unwrap().identity;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_another_key_are_refused() {
+    fn rejects_segments_of_another_key() {
         let folder = tempfile::tempdir().unwrap();
         spool(folder.path(), &[&frame_of(1)]);
         std::fs::remove_file(folder.path().join("identity")).unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_header_costs_no_frame() {
+    fn recovers_all_frames_behind_a_damaged_header() {
         let folder = tempfile::tempdir().unwrap();
         spool(folder.path(), &[&frame_of(1)]);
         let segment = folder.path().join("00000001.seg");

@@ -12,17 +12,17 @@ use super::OpenSpoolError;
 use super::frame::Seal;
 use super::identity::{self, IDENTITY, Identity};
 
-/// First bytes of every segment: what it is, and the version of its frames. A changed layout of the rows needs a new version here. The
-/// key check follows, 16 bytes.
+/// First bytes of every segment: the file type and the version of its frames. A change in the layout of rows requires a
+/// new version. The 16 bytes of the key check follow.
 pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
 
-/// The version before, without a key: it is read, not written.
+/// The previous version, without a key: still read, but no longer written.
 const PLAIN_VERSION: &[u8; 16] = b"assay spool 0002";
 
 /// Bytes of the header.
 pub(crate) const SEGMENT_HEADER: usize = 32;
 
-/// Bytes of a probe: as many as a batch of some hundred items takes.
+/// Bytes of a probe: the size of a batch of a few hundred items.
 const PROBE_BYTES: usize = 256 << 10;
 
 /// Where in the spool: a segment's number and a byte of it. Positions sort in the order of appending.
@@ -33,7 +33,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Behind every entry: no progress covers what has no place in the spool.
+    /// After every entry. Used for entries without a place in the spool, which no progress covers.
     pub(crate) const LAST: Self = Self { segment: u64::MAX, byte: u64::MAX };
 }
 
@@ -54,7 +54,7 @@ impl FileId {
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
-    /// How its frames are recognised.
+    /// How to recognise its frames.
     pub(crate) seal: Seal,
     /// Bytes of its header.
     pub(crate) header: usize,
@@ -62,25 +62,25 @@ pub(crate) struct Segment {
     file: File,
 }
 
-/// What a segment's header says.
+/// The result of checking a segment's header.
 pub(crate) enum Header {
-    /// It is one, or the beginning of one.
+    /// It is valid, or the beginning of a valid header.
     Known,
     /// The segment was written by a release with other frames.
     OtherVersion,
     /// The segment was written with another key, or its header is damaged.
     OtherKey,
-    /// It is none.
+    /// It is not a header.
     Damaged,
 }
 
-/// The header of segments that this spool writes.
+/// The header of new segments.
 pub(crate) fn header(seal: &Seal) -> Vec<u8> {
     [&VERSION[..], &seal.check_value()].concat()
 }
 
 impl Segment {
-    /// Opens what is there. `seal` is the spool's.
+    /// Opens an existing segment. `seal` is the spool's.
     fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
         let mut start = Vec::new();
@@ -90,7 +90,7 @@ impl Segment {
         Ok(Self { number, seal, header, path, file })
     }
 
-    /// What the header in `bytes`, the first ones of this file, says.
+    /// Checks the header in `bytes`, the first bytes of this file.
     pub(crate) fn check_header(&self, bytes: &[u8]) -> Header {
         let wanted = if self.seal == Seal::PLAIN { PLAIN_VERSION.to_vec() } else { header(&self.seal) };
         let found = &bytes[..bytes.len().min(self.header)];
@@ -180,7 +180,7 @@ impl Folder {
         Ok(Self { path: path.to_owned(), identity, lock: Mutex::new(lock), segments: Mutex::new(segments) })
     }
 
-    /// How frames that are written now are recognised.
+    /// The seal of new frames.
     pub(crate) fn seal(&self) -> Seal {
         Seal::keyed(self.identity.key)
     }
@@ -224,7 +224,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether the folder has room for a commit of some size: writes one to a file of its own, and removes it.
+    /// Checks that the folder has space for a commit: writes a probe file and removes it.
     pub(crate) fn probe(&self) -> io::Result<()> {
         self.hold()?;
         let path = self.path.join("probe");

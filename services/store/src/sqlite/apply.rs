@@ -68,12 +68,12 @@ pub(super) struct Batch<'e> {
 /// Sums over the new grades of one batch and kind.
 pub(super) type Sum<'a> = (&'a Batch<'a>, Kind<'a>, &'a Totals);
 
-/// What one transaction applies.
+/// The work of one transaction.
 pub(super) struct Work<'w> {
     /// Identity of the spool whose progress is kept.
     pub(super) spool: &'w str,
     pub(super) entries: &'w [Applicable],
-    /// Where the progress moves to, if it is not there yet.
+    /// The new progress, unless it is already past this position.
     pub(super) progress: Position,
     pub(super) now_us: i64,
     /// Whether newer entries may have been applied before these.

@@ -69,8 +69,8 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// First step of the stretch, as the function of this name says it; what has no step stays so. A first step below the least integer would
-/// be a real: the cast makes it the least integer.
+/// First step of the stretch, as computed by the function of this name; the marker for no step is unchanged. A first
+/// step below the smallest integer would become a real; the cast makes it the smallest integer.
 macro_rules! stretch {
     () => {
         "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 as integer) end"

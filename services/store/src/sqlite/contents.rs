@@ -79,8 +79,8 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
     Ok(())
 }
 
-/// Opens and closes claims in the order of the entries, and forgets those of more than a day ago. A `late` entry leaves alone what was
-/// claimed for another batch meanwhile.
+/// Opens and closes claims in the order of the entries, and removes those older than a day. A `late` entry does not
+/// change claims that were made for another batch in the meantime.
 pub(super) async fn upsert_claims(
     connection: &mut SqliteConnection,
     loaded: &[&Loaded],

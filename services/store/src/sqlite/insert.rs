@@ -118,7 +118,7 @@ impl Values {
         self.add(text.map(Arc::<str>::from))
     }
 
-    /// A number in a column that must have one: SQLite takes NaN for null.
+    /// Adds a number to a column that is not nullable: SQLite stores NaN as null.
     pub(super) fn add_number(&mut self, number: f64) -> &mut Self {
         self.add(sum::finite(number))
     }

@@ -16,9 +16,10 @@
 //!
 //! # Failed transactions
 //!
-//! SQLite ends a transaction by itself where a disk is full or broken, and the driver does not learn of it: its connection believes in a
-//! transaction that is over, and refuses to begin another for ever. So the connection of a transaction that failed, for whatever
-//! reason, is closed, and the next one opens its own. A database in memory is its one connection, which is rolled back instead.
+//! If a disk is full or broken, SQLite rolls a transaction back by itself. The driver does not notice: its connection
+//! still counts the transaction as open and can never begin another. After any failed transaction its connection is
+//! therefore closed, and the next transaction opens a new one. An in-memory database exists only as long as its
+//! connection, which is rolled back instead.
 
 mod apply;
 mod channels;
@@ -113,8 +114,8 @@ fn follow_links(mut path: PathBuf) -> PathBuf {
 struct Opened {
     path: PathBuf,
     id: FileId,
-    /// Keeps the file's number from being given to another while no connection is open. `O_PATH`, because closing any other descriptor of
-    /// the file would drop the locks that connections have on it.
+    /// Prevents the file's inode number from being reused while no connection is open. Opened with `O_PATH`, because
+    /// closing any other descriptor of the file would release the locks that connections have on it.
     _file: fs::File,
 }
 
@@ -167,7 +168,7 @@ impl Sqlite {
             .test_before_acquire(false);
         let writer = one.connect_with(options.clone()).await?;
         migrate(&writer).await?;
-        // A connection that is opened later is to the database that is there, or fails.
+        // A connection that is opened later must not create a new database.
         writer.set_connect_options(options.clone().create_if_missing(false));
         // A database in memory lives in its one connection, which then serves reads as well.
         let readers = if in_memory {
@@ -184,11 +185,11 @@ impl Sqlite {
         Ok(Self { writer, readers, spool, opened })
     }
 
-    /// Applies in a transaction, which ends in `end`: `commit` or `rollback`.
+    /// Applies the work in a transaction that ends with `end`: `commit` or `rollback`.
     async fn transact(&self, work: Work<'_>, end: &'static str) -> Result<(), DatabaseError> {
         let mut connection = self.writer.acquire().await?;
         let done = CatchPanic::new(async {
-            // Statements, because the driver's own transactions count on SQLite never ending one by itself.
+            // Plain statements, because the driver's transactions assume that SQLite never ends one by itself.
             sqlx::query("begin immediate").execute(&mut *connection).await?;
             apply::apply(&mut connection, &work).await?;
             sqlx::query(end).execute(&mut *connection).await?;
@@ -198,10 +199,10 @@ impl Sqlite {
         .unwrap_or_else(|message| Err(DatabaseError::Panicked(message)));
         if done.is_err() {
             if self.opened.is_some() {
-                // What the connection says of its end matters to nobody.
+                // An error of closing the connection does not matter.
                 let _ = connection.close().await;
             } else {
-                // Fails where SQLite has ended the transaction already.
+                // Fails if SQLite has already ended the transaction.
                 let _ = sqlx::query("rollback").execute(&mut *connection).await;
             }
         }
@@ -227,9 +228,9 @@ async fn migrate(writer: &SqlitePool) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Whether the driver and SQLite agree that a connection is in no transaction; one on which they do not is closed.
+/// Whether the driver and SQLite agree that no transaction is open; if not, the connection is closed.
 async fn is_in_step(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // Behind the rollback that a dropped transaction has sent.
+    // Runs after the rollback that a dropped transaction has queued.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
 }
@@ -302,7 +303,7 @@ impl Database for Sqlite {
 mod tests {
     use super::*;
 
-    /// Fills the database until SQLite says that it is full, and applies once more after there is room again.
+    /// Fills the database until SQLite reports that it is full, and applies again once there is space.
     async fn fill(url: &str) {
         let location = Location::parse(url).unwrap();
         let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
@@ -326,7 +327,7 @@ mod tests {
             let refused = match sqlite.apply(&[(position, Arc::clone(&large))], position, 7).await {
                 Err(DatabaseError::Driver(sqlx::Error::Database(error))) => error,
                 Err(error) => panic!("{error}"),
-                // The connection was replaced, and with it the limit.
+                // The connection was replaced, so the limit must be set again.
                 Ok(()) => break,
             };
             assert_eq!(refused.code().as_deref(), Some("13"), "{refused}");
@@ -341,14 +342,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_database_applies_again_once_there_is_room() {
+    async fn applies_again_once_a_full_database_has_space() {
         let folder = tempfile::tempdir().unwrap();
         fill(&format!("sqlite://{}", folder.path().join("assay.db").display())).await;
         fill("sqlite::memory:").await;
     }
 
     #[tokio::test]
-    async fn a_probe_leaves_no_trace() {
+    async fn probing_changes_nothing() {
         let location = Location::parse("sqlite::memory:").unwrap();
         let sqlite = Sqlite::open(&location, "spool".to_owned(), 1).await.unwrap();
         sqlite.probe(7).await.unwrap();

@@ -1,5 +1,5 @@
-//! Responsible for telling an entry that cannot be applied from a database that takes none: an entry known to be good, which the caller
-//! applies in a transaction that is rolled back.
+//! Distinguishes an invalid entry from a database that rejects all entries: provides an entry that is known to be
+//! valid, which the caller applies in a transaction that is rolled back.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::database::DatabaseError;
 use crate::packs::Contents;
 use crate::writer::Loaded;
 
-/// An entry that is known to be good.
+/// An entry that is known to be valid.
 pub(super) fn sample(now_us: i64) -> Result<Loaded, DatabaseError> {
     let entry = entry(now_us);
     let contents = Contents::of(&entry.bodies, None, 0).map_err(DatabaseError::Spool)?;
     Ok(Loaded::new(Arc::new(entry), contents))
 }
 
-/// A batch of one grade with its body. Its id names no batch: ids start with the time.
+/// A batch of one grade with its body. Its id collides with no real batch, since ids start with the time.
 fn entry(now_us: i64) -> Entry {
     let batch = BatchId::from(0);
     let body = Body { hash: Hash::of(b"probe"), kind: BodyKind::Text, content: b"probe".to_vec() };

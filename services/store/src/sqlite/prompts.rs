@@ -87,7 +87,7 @@ pub(super) async fn read(
     Ok(visits)
 }
 
-/// A count that is kept in 32 bits; the sum of several visits may be larger.
+/// Converts a count to 32 bits, saturating: the sum of several visits may be larger.
 fn small(stored: i64) -> u32 {
     u32::try_from(count(stored)).unwrap_or(u32::MAX)
 }

@@ -1,10 +1,10 @@
-//! Responsible for how an upsert adds to sums that are there. A sum that SQLite cannot hold would refuse its entry for ever: an integer
-//! that overflows becomes a real, which strict tables refuse in a column of integers, and infinity minus infinity becomes null. Sums
-//! therefore stop at the largest numbers, as those of [`assay_core::sum`] do.
+//! SQL for upserts that add to existing sums. A sum that SQLite cannot represent would make its entry fail forever: an
+//! integer that overflows becomes a real, which strict tables reject in an integer column, and infinity minus infinity
+//! becomes null. Sums therefore saturate at the largest numbers, like those of [`assay_core::sum`].
 
 use assay_core::sum;
 
-/// `column = column + excluded.column` for counts, each of a list.
+/// `column = column + excluded.column` for each count in a list.
 macro_rules! add_counts {
     ($first:literal $(, $column:literal)*) => {
         concat!(
@@ -14,7 +14,7 @@ macro_rules! add_counts {
     };
 }
 
-/// The same for numbers. An earlier release may have stored infinity; what is added is finite.
+/// The same for floating-point numbers. An earlier release may have stored infinity; the added number is finite.
 macro_rules! add_numbers {
     ($first:literal $(, $column:literal)*) => {
         concat!(
@@ -27,7 +27,7 @@ macro_rules! add_numbers {
 
 pub(super) use {add_counts, add_numbers};
 
-/// A sum as it is read: one that an earlier release stored, or that the database made of several, may be no finite number.
+/// Makes a stored sum finite: one that an earlier release stored or that the database computed from several may not be.
 pub(super) fn number(stored: Option<f64>) -> f64 {
     sum::finite(stored.unwrap_or(0.0))
 }
@@ -37,7 +37,7 @@ mod tests {
     use sqlx::sqlite::SqliteConnection;
     use sqlx::{Connection, Row};
 
-    /// What is stored after `parts` were added to a row that holds `first`.
+    /// The stored values after `parts` were added to a row with `first`.
     async fn added(first: (i64, f64), parts: &[(i64, f64)]) -> (i64, f64) {
         const INSERT: &str = concat!(
             "insert into sums (id, count, number) values (1, ?, ?) on conflict (id) do update set ",
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn infinity_of_an_earlier_release_takes_what_is_added() {
+    async fn adds_to_infinity_of_an_earlier_release() {
         assert_eq!(added((1, f64::INFINITY), &[(1, f64::MIN)]).await.0, 2);
         assert_eq!(added((1, f64::INFINITY), &[(1, f64::MIN), (1, f64::MIN)]).await, (3, 0.0));
         assert_eq!(super::number(None).to_bits(), 0);

@@ -1,4 +1,4 @@
-//! What the database refuses stops nothing else, and nothing is dropped silently.
+//! An entry that the database rejects does not block others, and nothing is dropped silently.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use assay_store::{DurableStore, set_aside_entries};
 
 use crate::world::{World, all, batch, entry, holds, record};
 
-/// A batch whose every reward is this.
+/// A batch in which every item has this reward.
 fn rewarded(n: u64, reward: f64) -> Entry {
     let mut entry = entry(n, 2);
     for grade in &mut entry.grades {
@@ -35,7 +35,7 @@ async fn sums_are_finite(store: &DurableStore, grades: u64) {
 }
 
 #[tokio::test]
-async fn rewards_too_large_to_add_up_stop_nothing() {
+async fn applies_rewards_whose_sum_overflows() {
     let world = World::new();
     let store = world.open().await;
     for (n, reward) in [(1, 1e308), (2, -1e308), (3, 1e308)] {
@@ -54,7 +54,7 @@ async fn rewards_too_large_to_add_up_stop_nothing() {
 }
 
 #[tokio::test]
-async fn sums_that_an_earlier_release_stored_as_infinite_are_read_and_added_to() {
+async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
     let world = World::new();
     let store = world.open().await;
     record(&store, rewarded(1, 1.0)).await;
@@ -76,7 +76,7 @@ async fn sums_that_an_earlier_release_stored_as_infinite_are_read_and_added_to()
 }
 
 #[tokio::test]
-async fn values_at_the_ends_of_their_types_are_applied_and_read() {
+async fn applies_and_reads_extreme_values() {
     let world = World::new();
     let store = world.open().await;
     for n in 0..3 {
@@ -105,7 +105,7 @@ async fn values_at_the_ends_of_their_types_are_applied_and_read() {
     store.close().await.unwrap();
 }
 
-/// Makes the database refuse grades of an item.
+/// Makes the database reject grades of the item `refused`.
 const REFUSE: &str = "create trigger refuse before insert on grades when new.item = 'refused' begin \
      select raise(abort, 'no such item'); end";
 
@@ -116,7 +116,7 @@ fn refused(n: u64) -> Entry {
 }
 
 #[tokio::test]
-async fn an_entry_that_is_refused_is_set_aside_and_applied_later() {
+async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     let world = World::new();
     let store = world.open().await;
     world.execute(REFUSE).await.unwrap();
@@ -162,7 +162,7 @@ async fn an_entry_set_aside_before_a_crash_is_kept_once() {
     world.execute(REFUSE).await.unwrap();
     record(&store, refused(1)).await;
     world.applied(&store).await;
-    // As if the process had ended between keeping the entry and passing it.
+    // As if the process had ended after it wrote the copy and before it advanced the progress.
     world.execute("delete from spool_progress").await.unwrap();
     drop(store);
     let store = world.open().await;
@@ -179,7 +179,7 @@ async fn an_entry_set_aside_before_a_crash_is_kept_once() {
 }
 
 #[tokio::test]
-async fn a_database_that_takes_nothing_sets_nothing_aside() {
+async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
     let world = World::new();
     let store = world.open().await;
     world.execute("alter table prompt_history rename to away").await.unwrap();
@@ -200,7 +200,7 @@ async fn a_database_that_takes_nothing_sets_nothing_aside() {
 }
 
 #[tokio::test]
-async fn a_dead_spool_thread_is_not_ready_and_records_nothing() {
+async fn is_not_ready_and_records_nothing_without_the_spool_thread() {
     let world = World::new();
     let store = world.open().await;
     record(&store, entry(1, 2)).await;
@@ -209,7 +209,7 @@ async fn a_dead_spool_thread_is_not_ready_and_records_nothing() {
     for n in 2..5 {
         let answer = tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2)))).await;
         let refused = answer.expect("an append is answered").unwrap_err();
-        assert!(refused.to_string().contains("the thread of the spool has ended"), "{refused}");
+        assert!(refused.to_string().contains("the spool thread has ended"), "{refused}");
     }
     let refused = store.ready().await.unwrap_err();
     assert!(matches!(refused, StoreError::Unavailable(_)));
@@ -221,7 +221,7 @@ async fn a_dead_spool_thread_is_not_ready_and_records_nothing() {
 }
 
 #[tokio::test]
-async fn a_dead_writer_is_not_ready_and_loses_nothing() {
+async fn is_not_ready_and_loses_nothing_without_the_writer() {
     let world = World::new();
     let store = world.open().await;
     world.clock.panic_in_writer();
@@ -230,8 +230,8 @@ async fn a_dead_writer_is_not_ready_and_loses_nothing() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let refused = store.ready().await.unwrap_err().to_string();
-    assert!(refused.contains("the writer of the database has ended (the clock stopped)"), "{refused}");
-    assert!(holds(&store, &entry(1, 2)).await, "what waits is read all the same");
+    assert!(refused.contains("the database writer has ended (the clock stopped)"), "{refused}");
+    assert!(holds(&store, &entry(1, 2)).await, "entries in the spool can still be read");
     drop(store);
     let store = world.open_with_new_clock().await;
     world.applied(&store).await;
@@ -240,7 +240,7 @@ async fn a_dead_writer_is_not_ready_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_spool_that_cannot_be_written_is_not_ready_until_it_can() {
+async fn is_not_ready_while_the_spool_cannot_be_written() {
     let world = World::new();
     let store = world.open().await;
     let away = world.spool().with_extension("away");

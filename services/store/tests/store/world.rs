@@ -34,7 +34,7 @@ impl TestClock {
         self.unix_us.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
 
-    /// Makes the thread of the spool panic at its next commit.
+    /// Makes the spool thread panic at its next commit.
     pub(crate) fn panic_in_spool(&self) {
         self.spool_panics.store(true, Ordering::SeqCst);
     }
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// The same database and spool with a clock of its own.
+    /// Opens the same database and spool with a new clock.
     pub(crate) async fn open_with_new_clock(&self) -> DurableStore {
         DurableStore::open(&self.options, TestClock::new()).await.unwrap()
     }

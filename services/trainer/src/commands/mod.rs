@@ -35,7 +35,7 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Longest wait at the end for a reader of the log.
+/// Longest wait at exit for the log to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -63,12 +63,12 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    // Nobody can be told when standard error is closed; the status says it.
+    // If stderr is closed, only the exit code reports the error.
     let _ = writeln!(VisibleWriter(std::io::stderr()), "assay-trainer: {error:#}");
     ExitCode::from(2)
 }
 
-/// Refuses variables that name no setting.
+/// Rejects unknown variables.
 #[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
 fn known_variables() -> anyhow::Result<()> {
     Ok(ServiceConfig::refuse_unknown(std::env::vars_os())?)

@@ -42,7 +42,7 @@ impl Progress {
         let now = clock.monotonic();
         if self.last_line.is_none_or(|last| now.saturating_sub(last) >= LINE_EVERY) || done == self.total {
             self.last_line = Some(now);
-            // Nobody has to read progress.
+            // Progress is optional, so a closed stderr is not an error.
             let _ = writeln!(std::io::stderr(), "step {done} of {}: {message}", self.total);
         }
     }

@@ -3,12 +3,13 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Bytes of a heap block for `bytes`.
+/// Size of a heap block for `bytes`.
 fn block(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
 
-/// Most nodes of each level of a map of `keys` keys, from the leaves up: splitting leaves at least 5 keys in a node, and one between two.
+/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node has at least 5
+/// keys, and one key separates two nodes.
 fn nodes(keys: usize) -> Vec<usize> {
     let mut levels = vec![if keys <= 11 { 1 } else { (keys + 1) / 6 }];
     while let Some(&below) = levels.last().filter(|below| **below > 1) {
@@ -17,7 +18,7 @@ fn nodes(keys: usize) -> Vec<usize> {
     levels
 }
 
-/// Bytes that a value holds outside of itself, in the layout of this build.
+/// The heap memory of a value in the layout of this build.
 fn held(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
@@ -37,7 +38,7 @@ fn held(value: &Value) -> usize {
     }
 }
 
-/// What a count over the parsed value gives.
+/// The counts of a parsed value.
 fn counted(value: &Value, depth: usize, into: &mut Parsed) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -112,7 +113,7 @@ proptest! {
 
     #[test]
     fn texts_that_are_not_json_are_counted_up_to_their_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        // What a parser makes of a broken text is what it makes of the elements before the error.
+        // A parser allocates for an invalid text what it allocates for the elements before the error.
         let mut text = br#"[{"a":0},{"a":[1,2]},"#.to_vec();
         let before = parsed(&text);
         text.extend_from_slice(&bytes);
@@ -123,8 +124,8 @@ proptest! {
 #[test]
 fn values_have_the_size_that_costs_were_made_for() {
     assert_eq!(size_of::<Value>(), 32);
-    assert_eq!(size_of::<Map<String, Value>>(), 24, "objects are no hash maps");
-    assert_eq!(size_of::<serde_json::Number>(), 16, "numbers are no texts");
+    assert_eq!(size_of::<Map<String, Value>>(), 24, "objects must not be hash maps");
+    assert_eq!(size_of::<serde_json::Number>(), 16, "numbers must not be strings");
 }
 
 #[test]

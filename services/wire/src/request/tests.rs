@@ -79,7 +79,7 @@ fn a_repeated_stray_field_is_not_repeated_without_end() {
     let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS).unwrap().warnings;
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
     let last = warnings.last().unwrap();
-    assert_eq!(last.message, "80 further warnings of `unknown_field` are not listed");
+    assert_eq!(last.message, "80 further `unknown_field` warnings are not listed");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn malformed_messages_are_refused_rather_than_graded_as_empty() {
     }
 }
 
-/// The texts of a completion: it itself, or the contents of its messages.
+/// The text of a completion, or the contents of its messages.
 fn texts(completion: &Completion) -> String {
     match completion {
         Completion::Text(text) => text.to_string(),
@@ -135,7 +135,7 @@ fn texts(completion: &Completion) -> String {
 }
 
 #[test]
-fn a_lone_surrogate_in_a_completion_costs_no_grade() {
+fn replaces_lone_surrogates_in_completions() {
     let message = r#"[{"role":"assistant","content":"\udc00 2","reasoning_content":"\ud800"}]"#;
     for (completion, read, pointers) in [
         (r#""1 \ud83d""#, "1 \u{fffd}", &["/items/1/completion"][..]),
@@ -154,7 +154,7 @@ fn a_lone_surrogate_in_a_completion_costs_no_grade() {
 }
 
 #[test]
-fn lone_surrogates_of_prompts_and_facts_are_replaced() {
+fn replaces_lone_surrogates_in_prompts_and_facts() {
     let extra = r#","prompt":"\ud800","meta":{"raw":["\udfff"]},"unknown":"\ud800""#;
     let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS).unwrap();
     assert_eq!(decoded.items[0].request.meta.rest["raw"].get(), r#"["\ufffd"]"#);
@@ -164,7 +164,7 @@ fn lone_surrogates_of_prompts_and_facts_are_replaced() {
 }
 
 #[test]
-fn a_lone_surrogate_in_what_decides_refuses_its_field() {
+fn rejects_lone_surrogates_in_fields_that_affect_grading() {
     let at = |items: &[String]| {
         let (code, pointer, message) = problem(&batch(items));
         assert!(message.contains("lone surrogate"), "{message}");
@@ -190,7 +190,7 @@ fn facts_are_kept_as_they_were_written() {
 }
 
 #[test]
-fn facts_that_no_reader_takes_are_refused_by_their_field() {
+fn rejects_facts_that_cannot_be_parsed() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     for fact in ["1e999", "[[-1e999]]", &deep] {
         let (code, pointer, _) = problem(&batch(&[item(&format!(r#","meta":{{"x":{fact}}}"#))]));
@@ -201,7 +201,7 @@ fn facts_that_no_reader_takes_are_refused_by_their_field() {
 }
 
 #[test]
-fn refusals_quote_no_megabytes() {
+fn errors_truncate_what_they_quote() {
     let long = "x".repeat(3_000_000);
     for body in [
         format!(r#"{{"step":"{long}","items":[]}}"#),

@@ -25,7 +25,7 @@ pub struct DecodedScore {
     pub expected_version: Option<String>,
     /// Longest wait for a turn.
     pub patience: Option<Duration>,
-    /// Unknown fields, and texts in which lone surrogates were replaced.
+    /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
 }
 
@@ -60,7 +60,8 @@ pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, 
     Ok(decoded)
 }
 
-/// What is done with lone surrogates of a request: what the model judges is read, what decides something is refused.
+/// How lone surrogates of a request are treated: replaced in text that the model scores, rejected in fields that affect
+/// the result.
 fn in_request(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), input @ ..] if items.is("items") => in_input(input),
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_surrogate_costs_no_other_input() {
+    fn replaces_lone_surrogates_in_inputs() {
         let body = r#"{"items":[{"text":"4"},{"text":"\ud83d 5"}]}"#;
         let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(read.inputs[1].input, ModelInput::Text("\u{fffd} 5".into()));

@@ -9,7 +9,7 @@ fn replaced(text: &str) -> Option<(String, Vec<String>)> {
 }
 
 #[test]
-fn lone_surrogates_are_replaced_and_pairs_are_kept() {
+fn replaces_lone_surrogates_and_keeps_pairs() {
     assert_eq!(replaced(r#"{"a":"\ud83d\ude00 \u00e9 \\ud800"}"#), None);
     let (text, pointers) = replaced(r#"{"a":["x","\ud83d"],"b/c":{"d":"\udE00\ud83d\ude00\uD83D"}}"#).unwrap();
     assert_eq!(text, r#"{"a":["x","\ufffd"],"b/c":{"d":"\ufffd\ud83d\ude00\ufffd"}}"#);
@@ -35,7 +35,7 @@ fn pointers_are_bounded_in_number() {
 }
 
 #[test]
-fn a_place_is_found_by_its_offset() {
+fn finds_the_pointer_of_an_offset() {
     let text = br#"{"a":[1,{"b":NaN}],"c":2}"#;
     assert_eq!(pointer_at(text, 13), "/a/1/b");
     assert_eq!(pointer_at(text, 6), "/a/0");
@@ -45,7 +45,7 @@ fn a_place_is_found_by_its_offset() {
 
 proptest! {
     #[test]
-    fn what_is_replaced_can_be_read(units in proptest::collection::vec(prop_oneof![0xd7f0..0xe010u16, any::<u16>()], 0..12)) {
+    fn replaced_texts_can_be_parsed(units in proptest::collection::vec(prop_oneof![0xd7f0..0xe010u16, any::<u16>()], 0..12)) {
         let escapes: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
         let text = format!(r#"{{"k":["{escapes}"]}}"#);
         let read = serde_json::from_str::<Value>(&text).is_ok();
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_lead_to_an_end(bytes in proptest::collection::vec(
+    fn terminates_on_any_bytes(bytes in proptest::collection::vec(
         prop_oneof![Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'['), Just(b']'), Just(b','), Just(b'u'), Just(b'd'), any::<u8>()], 0..100,
     )) {
         let _ = replace(&bytes, "", |_| Treatment::Replace);

@@ -65,7 +65,7 @@ impl From<Trouble> for Refused {
     }
 }
 
-/// Body of the peer's refusals.
+/// Error body of SGLang's own routes.
 #[derive(Serialize, ToSchema)]
 pub(in crate::compat) struct ErrorBody {
     #[schema(inline)]
@@ -83,7 +83,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The refusal as the peer words it.
+/// The error in the format of SGLang's own routes.
 pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
     let (status, message, after) = told(trouble);
     retry_after((status, Json(ErrorBody { error: ErrorInfo { message } })).into_response(), after)
@@ -95,7 +95,7 @@ pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
         "text": ["a text that the chat template made", "another"],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `embedding`; an object for one input, an array for a list", body = Reply),
+        (status = 200, description = "The numbers of each input in `embedding`; an object for a single input, an array for a list", body = Reply),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (ClassifyRequest { text, input_ids }, _held) = read(&api, &headers, body).await?;
@@ -132,7 +132,7 @@ pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: B
 /// The same by the peer's other method.
 #[utoipa::path(put, path = "/compat/sglang/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json"),
-    responses((status = 200, description = "As by `POST`", body = Reply)))]
+    responses((status = 200, description = "As for `POST`", body = Reply)))]
 pub(crate) async fn classify_put(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     classify(state, headers, body).await
 }

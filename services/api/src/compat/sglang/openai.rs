@@ -25,7 +25,7 @@ impl From<Trouble> for Refused {
     }
 }
 
-/// Body of the peer's refusals.
+/// Error body of SGLang's OpenAI-compatible routes.
 #[derive(Serialize, ToSchema)]
 pub(in crate::compat) struct ErrorBody {
     object: &'static str,
@@ -42,7 +42,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The refusal as the peer words it.
+/// The error in the format of SGLang's OpenAI-compatible routes.
 pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
     let (status, message, after) = told(trouble);
     let kind = match status.as_u16() {
@@ -88,7 +88,7 @@ struct Classified {
         "model": "default", "input": ["a text that the chat template made"],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].probs`", body = ClassifyReply),
+        (status = 200, description = "The numbers of each input in `data[].probs`", body = ClassifyReply),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
@@ -125,7 +125,7 @@ struct Embedded {
         "model": "default", "input": "a text that the chat template made",
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].embedding`", body = EmbeddingsReply),
+        (status = 200, description = "The numbers of each input in `data[].embedding`", body = EmbeddingsReply),
     ))]
 pub(crate) async fn embeddings(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (InputsRequest { input }, _held) = read(&api, &headers, body).await?;
@@ -147,7 +147,7 @@ struct ScoreRequest {
     items: Texts,
     #[serde(default)]
     label_token_ids: Option<Vec<u32>>,
-    /// Must be true: probabilities are those of the labels among themselves.
+    /// Must be true: probabilities are normalised over the labels.
     #[serde(default)]
     apply_softmax: bool,
     #[serde(default)]
@@ -171,7 +171,7 @@ struct ScoreReply {
         "label_token_ids": [9454, 2753], "apply_softmax": true,
     })),
     responses(
-        (status = 200, description = "A probability a label, for each item: `scores`", body = ScoreReply),
+        (status = 200, description = "The probability of each label for each item, in `scores`", body = ScoreReply),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
@@ -180,10 +180,13 @@ pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body
         return Err(Trouble::Input(message.to_owned()).into());
     }
     let items = request.items.into_list();
-    // Every input is the query and an item: what a small body would become is bounded before it is made.
+    // Each input repeats the query, so that a small body could expand to a very large one: checked before the inputs
+    // are built.
     let (most, texts) = (api.limits().body_bytes, items.iter().map(|item| item.len() + request.query.len()));
     if texts.fold(0, usize::saturating_add) > most {
-        let message = format!("the query before every item comes to more than {most} bytes; send fewer items at once");
+        let message = format!(
+            "the inputs, each with the query before its item, have more than {most} bytes; send fewer items at once"
+        );
         return Err(Trouble::Input(message).into());
     }
     let inputs = items.into_iter().map(|item| {

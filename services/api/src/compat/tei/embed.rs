@@ -34,7 +34,7 @@ fn yes() -> bool {
 #[utoipa::path(post, path = "/compat/tei/embed", tag = "compatibility",
     request_body(content = EmbedRequest, content_type = "application/json", example = json!({ "inputs": ["one text", "another"] })),
     responses(
-        (status = 200, description = "A vector an input", body = Vec<Vec<f32>>),
+        (status = 200, description = "One vector for each input", body = Vec<Vec<f32>>),
     ))]
 pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<EmbedRequest>(&api, &headers, body).await?;

@@ -80,7 +80,7 @@ struct Classified {
         "model": "skywork", "input": "a text that the chat template made", "use_activation": false,
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].probs`", body = List<Classified>),
+        (status = 200, description = "The numbers of each input in `data[].probs`", body = List<Classified>),
     ))]
 pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (ClassifyRequest { basics, judged }, _held) = read(&api, &headers, body).await?;

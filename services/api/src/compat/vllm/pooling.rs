@@ -36,7 +36,7 @@ struct PoolingRequest {
 struct Pooled {
     index: usize,
     object: &'static str,
-    /// Numbers of the whole input, or of each step: that it is bad, that it is good.
+    /// The numbers of the whole input, or for each step the scores that it is bad and that it is good.
     #[schema(value_type = Vec<Value>)]
     data: Numbers,
 }
@@ -59,7 +59,7 @@ enum Numbers {
         ],
     })),
     responses(
-        (status = 200, description = "Numbers an input: `data[].data`", body = List<Pooled>),
+        (status = 200, description = "The numbers of each input in `data[].data`", body = List<Pooled>),
     ))]
 pub(crate) async fn pooling(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<PoolingRequest>(&api, &headers, body).await?;

@@ -47,7 +47,7 @@ struct Scored {
         "model": "reranker", "text_1": "What is 1/6 + 1/6?", "text_2": ["It is 1/3.", "It is 2/12."],
     })),
     responses(
-        (status = 200, description = "A number a pair: `data[].score`", body = List<Scored>),
+        (status = 200, description = "One number for each pair, in `data[].score`", body = List<Scored>),
     ))]
 pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
     let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;

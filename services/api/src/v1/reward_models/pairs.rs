@@ -49,7 +49,11 @@ pub(crate) async fn collect(
 
 fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Problem> {
     if pairs.is_empty() {
-        return Err(Problem::at(ErrorCode::EmptyBatch, "/pairs".to_owned(), "there is no pair; send at least one"));
+        return Err(Problem::at(
+            ErrorCode::EmptyBatch,
+            "/pairs".to_owned(),
+            "`pairs` is empty; send at least one pair",
+        ));
     }
     if pairs.len() > most {
         let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());

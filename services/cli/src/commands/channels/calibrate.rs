@@ -92,7 +92,7 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
     }
     ensure!(!channels.is_empty(), "no line of `{}` got a verdict with a notion of pass", file.display());
     if skipped > 0 {
-        // The rates are right without this note, so a closed stderr is no error.
+        // The rates are correct without this note, so a closed stderr is not an error.
         let _ = writeln!(terminal::stderr(), "{skipped} items have no verdict with a notion of pass and were left out");
     }
     channels.into_iter().map(|((channel, version), found)| fit(channel, version, &found)).collect()
