@@ -28,7 +28,7 @@ pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>>
         return Err(ApiError::new(ErrorCode::ShuttingDown, "the node is shutting down"));
     }
     if api.is_warming() {
-        return Err(ApiError::new(ErrorCode::Starting, "the node is warming up; ask again in a second"));
+        return Err(ApiError::new(ErrorCode::Starting, "the node is warming up; retry in a second"));
     }
     let mut record = None;
     if let Some(store) = api.engine().store() {

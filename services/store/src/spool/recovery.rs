@@ -1,9 +1,9 @@
 //! Responsible for what a start finds in the spool: which frames are whole, which are not applied yet. Cuts off a torn tail, reports
 //! what is broken, never deletes a segment and never fails for a broken frame.
 //!
-//! A crash can only tear the end of the last segment, since every frame before it was synced on its own. Anything else that does not
-//! check out is damage: it is reported, and reading goes on at the next whole frame, which may be in the same segment. A whole frame
-//! that holds no entry is set aside.
+//! A crash can only tear the end of the last segment, since every frame before it was synced on its own. Anything else
+//! that does not check out is damage: it is reported, and reading continues at the next whole frame, which may be in
+//! the same segment. A whole frame without a valid entry is set aside.
 
 use std::sync::Arc;
 

@@ -18,8 +18,9 @@ use crate::v1::grade::LOCAL_CALLER;
 /// Longest note, in bytes.
 const LONGEST_NOTE: usize = 4_096;
 
-/// Keeps an operator's word on a grade, instead of an earlier one. It counts for the rates of the channel if the grade was drawn by
-/// `POST /v1/adjudications/next`; a grade that somebody picked says nothing of the others.
+/// Stores an operator's adjudication of a grade and replaces an earlier one. It counts towards the rates of the channel
+/// only if the grade was drawn by `POST /v1/adjudications/next`, because a grade that was picked by hand is not a
+/// random sample.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
     params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     request_body = AdjudicateRequest,
