@@ -193,7 +193,10 @@ async fn declares_replies_while_shutting_down() {
 
 #[tokio::test]
 async fn declares_errors_while_too_much_is_in_flight() {
-    let service = service_with(|config| config.engine.body_bytes_in_flight = 1).await;
+    const ROOM: usize = 1 << 20;
+    let service = service_with(|config| config.engine.body_bytes_in_flight = ROOM).await;
+    let mut held = service.node.engine().admission().body();
+    held.grow(ROOM).unwrap();
     let send = |operation: &Operation<'_>| {
         let request = operation.request("x").header("content-type", "application/json");
         request.body(Body::from(json!({ "code": "1", "language": "python" }).to_string())).unwrap()

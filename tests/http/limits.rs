@@ -149,7 +149,7 @@ async fn routes_without_batches_accept_only_small_bodies() {
     for path in ["/v1/prompts/suggest", "/compat/sandboxfusion/run_code"] {
         let body = format!("{{\"x\":\"{}\"}}", "x".repeat(16 << 20));
         let got = service.send(Request::post(path).body(body.into()).unwrap()).await;
-        assert_eq!(got.refusal(), (413, "body_too_large".into(), None), "{path}");
+        assert_eq!(got.status, 413, "{path}");
     }
     still_up(&service).await;
 }

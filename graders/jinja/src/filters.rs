@@ -8,16 +8,18 @@ use minijinja_contrib::pycompat;
 
 use crate::budget::{VALUE_BYTES, charge, expect, made, size};
 
-/// The filter that replaces the operator `~`. Templates cannot refer to it.
+// The engine removes spaces from names of filters. Templates cannot refer to these: none is an identifier.
+
+/// The filter that replaces the operator `~`.
 pub(crate) const CONCAT: &str = "~";
 /// The filter that runs before the operator `*`: returns both values in the order in which they are unpacked again.
-pub(crate) const BEFORE_TIMES: &str = "before *";
+pub(crate) const BEFORE_TIMES: &str = "before*";
 /// The filter that runs before operators that may convert a value to text to search for it.
-pub(crate) const BEFORE_IN: &str = "before in";
+pub(crate) const BEFORE_IN: &str = "before-in";
 /// The filter that runs before a value is assigned to a field of a namespace.
-pub(crate) const BEFORE_SET: &str = "before =";
+pub(crate) const BEFORE_SET: &str = "before=";
 /// The filter that runs after a value was created.
-pub(crate) const MADE: &str = "made";
+pub(crate) const MADE: &str = "made*";
 
 /// Adds the bounded filters, tests and functions to an environment, and removes those that expose the engine's internal
 /// state.
