@@ -67,16 +67,25 @@ impl Program {
     }
 }
 
-/// Rejects large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB
+/// Most tokens of one expression: the compiler recurses over the operators of an expression.
+const MOST_TOKENS: usize = 4_000;
+
+/// Rejects expressions that are too long, and large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB
 /// for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
     let (mut factor, mut length, mut multiplies, mut before) = (1_usize, 0_usize, false, Beside::Other);
+    let mut tokens = 0;
     for token in tokenize(source, false, environment.syntax().clone()) {
         // The compiler reports invalid tokens.
         let Ok((token, _)) = token else { break };
         let mut beside = Beside::Other;
+        tokens += 1;
+        if tokens > MOST_TOKENS {
+            let message = format!("an expression in the template has more than {MOST_TOKENS} tokens");
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
         match token {
-            Token::VariableStart | Token::BlockStart => (factor, length, multiplies) = (1, 0, false),
+            Token::VariableStart | Token::BlockStart => (factor, length, multiplies, tokens) = (1, 0, false, 0),
             Token::Int(number) => {
                 factor = factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
             }

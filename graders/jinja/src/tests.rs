@@ -75,6 +75,15 @@ fn stops_templates_that_multiply_text() {
 }
 
 #[test]
+fn rejects_expressions_too_deep_to_compile() {
+    for operator in ["+1", "~n", "|upper", ".x"] {
+        let error = render(&format!("{{{{ n{} }}}}", operator.repeat(40_000))).unwrap_err();
+        assert!(error.contains("more than 4000 tokens"), "{error}");
+    }
+    assert!(render(&"{{ n + 1 }}".repeat(2_000)).is_ok());
+}
+
+#[test]
 fn errors_state_the_limit_and_the_line() {
     assert!(render("{{ text * n }}").unwrap_err().contains("makes more than 128 MiB"));
     assert!(render("a\n{{ text * n }}").unwrap_err().contains("template:2"));

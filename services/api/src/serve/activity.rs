@@ -106,10 +106,11 @@ impl Activity {
         state.exchanges.values().any(stalled).then_some(Reason::Stalled)
     }
 
-    /// The connection's rank among those that may be replaced; `None` while it has a request.
+    /// The connection's rank among those that may be replaced; `None` while it has a request or part of a reply to write.
     pub(crate) fn rank(&self) -> Option<Rank> {
         let state = self.state();
-        state.exchanges.is_empty().then_some((state.used, state.since))
+        let is_idle = state.exchanges.is_empty() && state.blocked.is_none();
+        is_idle.then_some((state.used, state.since))
     }
 
     /// Asks the connection to close once its exchanges are done.
@@ -288,13 +289,15 @@ mod tests {
     #[test]
     fn closes_connections_whose_socket_is_blocked() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        let _working = activity.begin();
+        drop(activity.begin());
         activity.blocked(true);
         activity.blocked(true);
         assert_eq!(activity.overdue(after(29), &LIMITS), None);
         assert_eq!(activity.overdue(after(31), &LIMITS), Some(Reason::Stalled));
+        assert_eq!(activity.rank(), None);
         activity.blocked(false);
-        assert_eq!(activity.overdue(after(31), &LIMITS), None);
+        assert_eq!(activity.overdue(after(19), &LIMITS), None);
+        assert!(activity.rank().is_some());
     }
 
     #[test]

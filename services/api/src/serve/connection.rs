@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
 use super::activity::Activity;
@@ -92,6 +93,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let exchange = self.activity.begin();
         let refused = self.over_limit && !ALWAYS.contains(&request.uri().path());
+        if refused {
+            // Also over HTTP/2, where the header `Connection` has no meaning: the next connection may be within the limit.
+            self.activity.close(Instant::now());
+        }
         let router = self.router.clone();
         Box::pin(async move {
             let reply = if refused { busy() } else { router.oneshot(request.map(Body::new)).await? };

@@ -252,7 +252,7 @@ mod tests {
         let bytes = lengths(1 << 40, 0);
         assert_eq!(Bytes { bytes: &bytes, at: 0 }.skip_deltas(1_000).unwrap(), 1 << 40);
         assert!(Bytes { bytes: &lengths(500, 1), at: 0 }.skip_deltas(1_000).is_err());
-        assert!(Bytes { bytes: &[0; 8], at: 0 }.skip_deltas(1_000).is_ok_and(|values| values == 0));
+        assert!(Bytes { bytes: &[0; 8], at: 0 }.skip_deltas(1_000).is_err());
         assert!(Bytes { bytes: &[0, 0, 5, 0, 0], at: 0 }.skip_deltas(1_000).is_err());
     }
 }

@@ -53,7 +53,7 @@ fn serves_without_a_reader_of_its_log() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let (mut server, address) = serve(folder.path(), writer.into());
-    get(&address, "/readyz");
+    get(&address, "/healthz");
     assert!(dropped(&address) > 0);
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(0));
@@ -63,7 +63,7 @@ fn serves_without_a_reader_of_its_log() {
 fn serves_with_a_log_on_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (mut server, address) = serve(folder.path(), File::options().write(true).open("/dev/full").unwrap().into());
-    get(&address, "/readyz");
+    get(&address, "/healthz");
     assert!(dropped(&address) > 0);
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(0));
@@ -78,7 +78,7 @@ fn serves_with_a_reader_that_does_not_read() {
     while dropped(&address) == 0 {
         get(&address, "/openapi.json");
     }
-    get(&address, "/readyz");
+    get(&address, "/healthz");
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(0));
     drop(reader);

@@ -144,6 +144,12 @@ fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
 
 /// Parses a variable as the TOML value that it looks like.
 fn value_of(text: &str) -> Value {
+    let list = || toml::from_str::<Table>(&format!("list = {text}")).ok()?.remove("list");
+    if text.starts_with('[')
+        && let Some(list) = list()
+    {
+        return list;
+    }
     text.parse::<i64>()
         .map(Value::Integer)
         .or_else(|_| text.parse().map(Value::Float))

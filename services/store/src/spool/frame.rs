@@ -197,6 +197,12 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
+/// Whether `bytes` start with a frame of full length, whatever its checksum: one that was damaged after it was written.
+pub(crate) fn is_complete(seal: &Seal, bytes: &[u8]) -> bool {
+    let end = read_u32(bytes, 4).and_then(|length| HEADER.checked_add(length));
+    bytes.starts_with(&seal.magic) && end.is_some_and(|end| end <= bytes.len())
+}
+
 /// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so that contents crafted
 /// to look like many frames do not cause many checksums to be computed.
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {

@@ -29,8 +29,11 @@ pub(crate) fn recover(
         if segment.number < progress.segment {
             continue;
         }
-        replayed += recover_segment(segment, last == Some(segment.number), progress, pending, &aside, now_us)
-            .map_err(|error| error.at(segment.number, folder))?;
+        let recovered = recover_segment(segment, last == Some(segment.number), progress, pending, &aside, now_us);
+        match recovered.map_err(|error| error.at(segment.number, folder))? {
+            Some(entries) => replayed += entries,
+            None => folder.leave_out(segment.number),
+        }
     }
     Ok(replayed)
 }
@@ -52,6 +55,7 @@ impl SegmentError {
     }
 }
 
+/// Reads a segment and returns how many entries it has; `None` if the file is not a segment.
 fn recover_segment(
     segment: &Arc<Segment>,
     is_last: bool,
@@ -59,7 +63,7 @@ fn recover_segment(
     pending: &Pending,
     aside: &Aside,
     now_us: i64,
-) -> Result<usize, SegmentError> {
+) -> Result<Option<usize>, SegmentError> {
     let bytes = segment.read_all().map_err(SegmentError::Io)?;
     let mut at = segment.header.min(bytes.len());
     match segment.check_header(&bytes) {
@@ -67,6 +71,13 @@ fn recover_segment(
         // If a whole frame follows, the key is right and the header is damaged.
         Header::OtherKey if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() => {
             return Err(SegmentError::OtherKey);
+        }
+        Header::Damaged if frame::find(&segment.seal, &bytes, 0).is_none() => {
+            tracing::error!(
+                segment = segment.number,
+                "a file of the spool is not a segment or is damaged; it is not changed"
+            );
+            return Ok(None);
         }
         Header::Known | Header::OtherKey | Header::Damaged => {}
     }
@@ -77,6 +88,13 @@ fn recover_segment(
                 Some(next) => {
                     report_damage(segment, at, next);
                     at = next;
+                }
+                None if is_last && frame::is_complete(&segment.seal, &bytes[at..]) => {
+                    let reason = "the checksum of the frame does not match its content".to_owned();
+                    let note = Note { reason, batch: None, grades: 0, time_us: now_us };
+                    aside.keep(position(segment, at), &note, &bytes[at..]).map_err(SegmentError::Io)?;
+                    report_damage(segment, at, bytes.len());
+                    break;
                 }
                 None => {
                     end_at(segment, at, bytes.len(), is_last).map_err(SegmentError::Io)?;
@@ -107,7 +125,7 @@ fn recover_segment(
             }
         }
     }
-    Ok(replayed)
+    Ok(Some(replayed))
 }
 
 fn report_damage(segment: &Segment, from: usize, to: usize) {
@@ -191,6 +209,38 @@ mod tests {
         recover(&folder, progress, &pending, 0).unwrap();
         let items = pending.select(|_| true);
         items.iter().map(|item| item.digest.batch.into()).collect()
+    }
+
+    #[test]
+    fn keeps_a_damaged_last_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut last = frame_of(2);
+        let at = last.len() - 1;
+        last[at] ^= 1;
+        spool(folder.path(), &[[frame_of(1), last.clone()].concat().as_slice()]);
+        let file = folder.path().join("00000001.seg");
+        let before = std::fs::read(&file).unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        let pending = Pending::new(1 << 20);
+        assert_eq!(recover(&opened, Position::default(), &pending, 0).unwrap(), 1);
+        assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is cut off");
+        assert_eq!(std::fs::read_dir(folder.path().join("set-aside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn changes_no_file_that_is_not_a_segment() {
+        let folder = tempfile::tempdir().unwrap();
+        spool(folder.path(), &[&frame_of(1)]);
+        let foreign = folder.path().join("00000009.seg");
+        let text = "not a segment, but longer than the header of one\n".repeat(3);
+        std::fs::write(&foreign, &text).unwrap();
+        let opened = Folder::open(folder.path(), "spool").unwrap();
+        assert_eq!(recover(&opened, Position::default(), &Pending::new(1 << 20), 0).unwrap(), 1);
+        assert_eq!(std::fs::read_to_string(&foreign).unwrap(), text);
+        assert!(opened.segments().iter().all(|segment| segment.number != 9), "it is not deleted later");
+        drop(opened);
+        std::os::unix::fs::symlink(&foreign, folder.path().join("00000010.seg")).unwrap();
+        assert!(Folder::open(folder.path(), "spool").is_err(), "links are not followed");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -82,7 +82,8 @@ pub(crate) fn header(seal: &Seal) -> Vec<u8> {
 impl Segment {
     /// Opens an existing segment. `seal` is the spool's.
     fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        // A link would lead to a file that is not the spool's to change.
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
         let mut start = Vec::new();
         (&file).take(VERSION.len() as u64).read_to_end(&mut start)?;
         let is_plain = start == PLAIN_VERSION;
@@ -236,6 +237,11 @@ impl Folder {
         written
     }
 
+    /// Leaves a file out that is not a segment, so that it is neither changed nor deleted.
+    pub(crate) fn leave_out(&self, number: u64) {
+        self.lock_segments().remove(&number);
+    }
+
     /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place is not this node's to delete.
     pub(crate) fn delete(&self, number: u64) -> io::Result<()> {
         let Some(segment) = self.lock_segments().remove(&number) else {
@@ -273,5 +279,6 @@ fn number_of(path: &Path) -> Option<u64> {
     if path.extension()? != "seg" {
         return None;
     }
-    path.file_stem()?.to_str()?.parse().ok()
+    // Numbers go on from the highest one.
+    path.file_stem()?.to_str()?.parse().ok().filter(|number| *number < u64::MAX >> 1)
 }
