@@ -174,7 +174,7 @@ async fn refuses_bodies_that_stop_and_frees_their_room() {
         config.engine.body_bytes_in_flight = room;
     })
     .await;
-    let mut stopped = server.connect(format!("{}{}", post_head(2 * room), " ".repeat(room)).as_bytes()).await;
+    let mut stopped = server.connect(format!("{}{}", post_head(room), " ".repeat(room - 1)).as_bytes()).await;
     let answer = rest(&mut stopped).await;
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("paused for more than 1 s"), "{answer}");
     let answer = reply(&mut server.connect(format!("{}{body}", post_head(body.len())).as_bytes()).await).await;

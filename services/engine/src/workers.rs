@@ -93,7 +93,9 @@ impl Workers {
         drop(waiting);
         self.shared.ready.notify_all();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        let own = std::thread::current().id();
+        // A job may drop the last reference to its engine; its worker cannot wait for itself.
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != own) {
             // A worker catches every panic of a job, so joining cannot fail; if it ever did, stopping goes on.
             let _ = thread.join();
         }
@@ -158,6 +160,23 @@ mod tests {
         let caller: Arc<str> = "c".into();
         workers.submit(&caller, vec![Box::new(|| panic!("on purpose")), Box::new(move || sent.send(1).unwrap())]);
         assert_eq!(received.recv().unwrap(), 1);
+    }
+
+    #[test]
+    fn a_job_may_drop_its_workers() {
+        let workers = Arc::new(Workers::start(1).unwrap());
+        let (sent, received) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let held = Arc::clone(&workers);
+        let job = move || {
+            wait.recv().unwrap();
+            drop(held);
+            sent.send(()).unwrap();
+        };
+        workers.submit(&"c".into(), vec![Box::new(job)]);
+        drop(workers);
+        go.send(()).unwrap();
+        received.recv().unwrap();
     }
 
     #[test]

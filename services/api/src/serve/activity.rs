@@ -92,8 +92,8 @@ impl Activity {
     pub(crate) fn overdue(&self, now: Instant, limits: &ConnectionLimits) -> Option<Reason> {
         let state = self.state();
         let since = |then: Instant| now.saturating_duration_since(then);
-        if state.blocked.is_some_and(|then| since(then) >= limits.reply_pause) {
-            return Some(Reason::Stalled);
+        if let Some(then) = state.blocked {
+            return (since(then) >= limits.reply_pause).then_some(Reason::Stalled);
         }
         if state.exchanges.is_empty() {
             if let Some(closing) = state.closing {

@@ -39,7 +39,10 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     assert!(matches!(answer, Answer::Fresh(..)));
     assert!(admission.body().grow(1).is_err());
     drop(answer);
-    admission.body().grow(1).unwrap();
+    // The worker that graded the item may be about to drop its share of the batch.
+    while admission.body().grow(1).is_err() {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]
