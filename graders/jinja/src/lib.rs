@@ -3,8 +3,8 @@
 //!
 //! The engine counts instructions, which bounds time but not memory: each `{% set a = a ~ a %}` doubles a text. The
 //! instructions of a compiled template are therefore rewritten ([`Program`]): the size of each new value is charged to
-//! a budget ([`budget`]), and operators, filters and methods that can multiply their input are checked before they run
-//! ([`filters`]).
+//! a budget (`budget`), and operators, filters and methods that can multiply their input are checked before they run
+//! (`filters`).
 
 mod budget;
 mod filters;
