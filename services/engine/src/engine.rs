@@ -247,10 +247,10 @@ impl Engine {
         &self.inner.admission
     }
 
-    /// Stops admitting batches and lets running ones finish within `patience`. Items that are not graded by then fail
+    /// Stops admitting batches and lets running ones finish within `grace`. Items that are not graded by then fail
     /// with a retryable error, and their sandboxed processes are killed.
-    pub async fn drain(&self, patience: Duration) {
-        if tokio::time::timeout(patience, self.inner.admission.drain()).await.is_err() {
+    pub async fn drain(&self, grace: Duration) {
+        if tokio::time::timeout(grace, self.inner.admission.drain()).await.is_err() {
             let items = self.inner.admission.items_in_flight();
             tracing::warn!(
                 items,
@@ -260,10 +260,10 @@ impl Engine {
         self.inner.stopping.cancel();
     }
 
-    /// [Drains](Engine::drain), stops the workers and closes the record. Takes at most the sum of `patience`,
+    /// [Drains](Engine::drain), stops the workers and closes the record. Takes at most the sum of `grace`,
     /// [`LAST_REPLIES`] and [`RECORD_CLOSE`].
-    pub async fn shut_down(&self, patience: Duration) {
-        self.drain(patience).await;
+    pub async fn shut_down(&self, grace: Duration) {
+        self.drain(grace).await;
         let replies = async {
             self.inner.admission.drain().await;
             let engine = self.clone();

@@ -4,6 +4,8 @@
 
 mod environment;
 mod fetching;
+mod reward_models;
+mod server_url;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,18 +13,17 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_core::reward_model::ModelLoad;
 use assay_correction::channel::Settings;
 use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
-use assay_reward_model::ModelOptions;
-use assay_wire::reward_models::bad_model_name;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use self::environment::Environment;
 pub use self::environment::UnknownVariable;
 pub use self::fetching::Fetching;
+pub use self::reward_models::RewardModels;
+pub use self::server_url::ServerUrl;
 
 /// Most worker threads: far above the cores of any machine, far below what a process may start.
 const MAX_WORKERS: usize = 1_024;
@@ -236,153 +237,6 @@ impl Channels {
             },
             refresh: Duration::from_secs_f64(self.refresh_seconds),
         }
-    }
-}
-
-/// `[reward_models]`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RewardModels {
-    /// Folder of the models: a source that is a path is looked for in it, and requests may name none beyond it.
-    #[serde(serialize_with = "printed")]
-    pub folder: PathBuf,
-    /// Model of requests that name none; empty for the one that is loaded.
-    pub default: String,
-    /// Where sources that are not in the folder are fetched from; empty for nowhere.
-    pub hub: String,
-    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources
-    /// in `load` are always fetched.
-    pub fetch: Fetching,
-    /// Where they run: `cpu` or `cuda:N`.
-    pub device: String,
-    /// Tokens of one forward pass; 0 for 1,024 on a CPU and 16,384 on a GPU.
-    pub batch_tokens: usize,
-    /// Tokens that may wait; more are answered 429.
-    pub queue_tokens: usize,
-    /// Bytes of answers kept; 0 asks the model each time.
-    pub cache_bytes: u64,
-    /// Threads of the CPU; 0 for one a core.
-    pub threads: usize,
-    /// What is loaded at the start, by name: a `source`, and options as in `assay.json`.
-    pub load: BTreeMap<String, Table>,
-}
-
-impl Default for RewardModels {
-    fn default() -> Self {
-        Self {
-            folder: PathBuf::from("models"),
-            default: String::new(),
-            hub: "https://huggingface.co".to_owned(),
-            fetch: Fetching::default(),
-            device: "cpu".to_owned(),
-            batch_tokens: 0,
-            queue_tokens: 4 << 20,
-            cache_bytes: 64 << 20,
-            threads: 0,
-            load: BTreeMap::new(),
-        }
-    }
-}
-
-impl RewardModels {
-    /// What is loaded at the start, by name.
-    ///
-    /// # Errors
-    /// What is wrong, with the key.
-    pub fn loads(&self) -> Result<Vec<(String, ModelLoad)>, String> {
-        let load = |(name, table): (&String, &Table)| {
-            if let Some(message) = bad_model_name(name) {
-                return Err(format!("`reward_models.load`: {message}: `{}`", name.escape_debug()));
-            }
-            let mut options = table.clone();
-            let Some(Value::String(source)) = options.remove("source").filter(|source| source.as_str() != Some(""))
-            else {
-                return Err(format!(
-                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` of the hub"
-                ));
-            };
-            // A TOML table is JSON but for its dates, which no option has.
-            let options = match serde_json::to_value(options) {
-                Ok(serde_json::Value::Object(options)) => Some(options),
-                _ => None,
-            };
-            if let Some(Err(error)) = options.clone().map(ModelOptions::read) {
-                return Err(format!("`reward_models.load.{name}`: {error}"));
-            }
-            Ok((name.clone(), ModelLoad { source: Some(source), options }))
-        };
-        self.load.iter().map(load).collect()
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let loads = self.loads()?;
-        if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
-            return Err(format!("`reward_models.default` names none of `reward_models.load`: `{}`", self.default));
-        }
-        let numbered = self.device.strip_prefix("cuda:").is_some_and(|number| number.parse::<u16>().is_ok());
-        if self.device != "cpu" && !numbered {
-            return Err(format!("`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`", self.device));
-        }
-        self.fetch.check()?;
-        if self.queue_tokens == 0 {
-            return Err("`reward_models.queue_tokens` is at least 1".to_owned());
-        }
-        if self.threads > MAX_WORKERS {
-            return Err(format!("`reward_models.threads` is 0 (one a core) to {MAX_WORKERS}: {}", self.threads));
-        }
-        Ok(())
-    }
-}
-
-/// A URL that may hold a password, which is never shown: not printed, not logged.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct ServerUrl(String);
-
-impl ServerUrl {
-    /// The URL, password and all.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    fn redacted(&self) -> String {
-        let Some((scheme, rest)) = self.0.split_once("://") else {
-            return if self.0.is_empty() { String::new() } else { "***".to_owned() };
-        };
-        let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
-        let user = match user.split_once(':') {
-            Some((name, _)) => format!("{name}:***@"),
-            None if user.is_empty() => String::new(),
-            None => format!("{user}@"),
-        };
-        // Parameters may hold one too.
-        let rest = match rest.split_once("password=") {
-            Some((before, after)) => {
-                let after = after.split_once('&').map_or(String::new(), |(_, others)| format!("&{others}"));
-                format!("{before}password=***{after}")
-            }
-            None => rest.to_owned(),
-        };
-        format!("{scheme}://{user}{rest}")
-    }
-}
-
-impl From<&str> for ServerUrl {
-    fn from(url: &str) -> Self {
-        Self(url.to_owned())
-    }
-}
-
-impl std::fmt::Debug for ServerUrl {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.redacted())
-    }
-}
-
-impl Serialize for ServerUrl {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.redacted())
     }
 }
 
