@@ -19,3 +19,4 @@ mod repeating;
 mod reward_models;
 mod runs;
 mod stored;
+mod workers;

@@ -1,40 +1,28 @@
 //! Cells die, hang and are killed; what they were asked is answered nevertheless, or told as what it is.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_cell::program::{End, Reply, Request};
 use assay_cell::{CellError, CellOptions, Cells, Words};
+use assay_node::sandboxes::Work;
+use assay_tests::processes::{cells_of, kill};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// Processes this test started that run as cells of `images`; other tests of this binary have their own folders' links.
-fn cells_of(folder: &std::path::Path) -> BTreeSet<u32> {
-    let wanted = folder.display().to_string();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes
-        .filter_map(|process| {
-            let id = process.file_name().to_str()?.parse().ok()?;
-            let line = std::fs::read(process.path().join("cmdline")).ok()?;
-            let mut words = line.split(|byte| *byte == 0);
-            (words.nth(1)? == b"__cell" && words.next()? == wanted.as_bytes()).then_some(id)
-        })
-        .collect()
+/// A pool whose cells can be told from those of other tests: its image folder is a link of its own.
+pub(crate) fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+    marked_pool_with(count, u32::MAX)
 }
 
-/// A pool whose cells can be told from those of other tests: its image folder is a link of its own.
-fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+/// The same, of cells that are replaced after this many uses.
+pub(crate) fn marked_pool_with(count: usize, uses: u32) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
     std::os::unix::fs::symlink(images(), &link).unwrap();
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
-    let cells = Cells::new(CellOptions { program, arguments: vec![link.clone().into_os_string()], count });
+    let arguments = Work::Programs(link.clone()).arguments(&[]);
+    let cells = Cells::new(CellOptions { program, arguments, count, uses });
     (cells, folder, link)
-}
-
-fn kill(id: u32) {
-    let id = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test]
@@ -91,10 +79,10 @@ async fn large_frames_pass_both_ways() {
 
 #[tokio::test]
 async fn what_is_no_cell_is_told() {
-    let nothing = CellOptions { program: "/nonexistent".into(), arguments: Vec::new(), count: 1 };
+    let nothing = CellOptions { program: "/nonexistent".into(), arguments: Vec::new(), count: 1, uses: 1 };
     let asked = Cells::new(nothing).ask(&Request::Images, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Start { .. })), "{asked:?}");
-    let dies = CellOptions { program: "/bin/false".into(), arguments: Vec::new(), count: 1 };
+    let dies = CellOptions { program: "/bin/false".into(), arguments: Vec::new(), count: 1, uses: 1 };
     let asked = Cells::new(dies).ask(&Request::Images, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
     let stopped = pool(1);
@@ -153,6 +141,9 @@ async fn a_cell_holds_nothing_it_does_not_need() {
     }
     let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
     assert!(open <= 5, "the standard streams, the image, the kernel's page map: {open}");
+    let files = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
+    let has_page_map = files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|to| to.ends_with("pagemap"));
+    assert!(has_page_map, "the engine resets memory by the kernel's page scan");
     let limits = String::from_utf8(read("limits")).unwrap();
     let hard = |name: &str| {
         limits.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().rev().nth(1).unwrap().to_owned()
@@ -169,7 +160,7 @@ async fn a_cell_holds_nothing_it_does_not_need() {
 async fn a_busy_cell_ends_when_its_requests_end() {
     let mut cell = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-cell"))
         .arg("__cell")
-        .arg(images())
+        .args(Work::Programs(images()).arguments(&[]))
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod cells;
+mod confinement;
 mod image;
 mod work;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use assay_cell::program::{Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
 use assay_cell::{CellError, CellOptions, Cells};
+use assay_node::sandboxes::Work;
 
 /// Longest wait for one answer: far above any, on any machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -22,7 +24,8 @@ fn images() -> std::path::PathBuf {
 
 fn pool(count: usize) -> Cells {
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
-    Cells::new(CellOptions { program, arguments: vec![images().into_os_string()], count })
+    let arguments = Work::Programs(images()).arguments(&[]);
+    Cells::new(CellOptions { program, arguments, count, uses: u32::MAX })
 }
 
 async fn compile(cells: &Cells, text: &str) -> Vec<u8> {

@@ -5,11 +5,11 @@
 mod hostile;
 mod work;
 
-use std::path::Path;
 use std::time::Duration;
 
 use assay_cell::query::{Build, Image, Limits, Ran, Reply, Request, Run};
 use assay_cell::{CellOptions, Cells};
+use assay_node::sandboxes::Work;
 use serde_bytes::ByteBuf;
 
 /// Longest wait for one answer: far above any, on any machine.
@@ -27,9 +27,8 @@ const SCRIPT: &str = "
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
 fn pool(count: usize) -> Cells {
-    let images = assay_tests::config(Path::new("")).unwrap().cells.images;
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
-    Cells::new(CellOptions { program, arguments: vec![images.into_os_string()], count })
+    Cells::new(CellOptions { program, arguments: Work::Queries.arguments(&[]), count, uses: u32::MAX })
 }
 
 async fn image(cells: &Cells) -> ByteBuf {

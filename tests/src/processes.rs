@@ -1,6 +1,29 @@
 //! What processes used: this one, its children, those that ended.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
+
+/// Processes that run programs as cells with these images. A folder of its own, or a link, tells the cells of one test from those of
+/// others.
+#[must_use]
+pub fn cells_of(images: &Path) -> BTreeSet<u32> {
+    let wanted = images.display().to_string();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let of = |process: std::fs::DirEntry| {
+        let id = process.file_name().to_str()?.parse().ok()?;
+        let line = std::fs::read(process.path().join("cmdline")).ok()?;
+        let mut words = line.split(|byte| *byte == 0);
+        (words.nth(1)? == b"__cell" && words.next()? == wanted.as_bytes()).then_some(id)
+    };
+    processes.filter_map(of).collect()
+}
+
+/// Kills a process, which may have ended a moment ago.
+pub fn kill(id: u32) {
+    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    let _ = id.map(|id| rustix::process::kill_process(id, rustix::process::Signal::KILL));
+}
 
 /// Processor time of this process, all threads.
 #[must_use]
@@ -23,20 +46,22 @@ pub fn cpu_of_reaped() -> Duration {
     Duration::from_millis(10 * (ticks(13) + ticks(14)))
 }
 
+/// Processor time of a running process, over all its threads.
+#[must_use]
+pub fn cpu_of(id: u32) -> Duration {
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let of = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    };
+    tasks.filter_map(of).sum()
+}
+
 /// Processor time of running children: the cells.
 #[must_use]
 pub fn cpu_of_children() -> Duration {
-    let of = |id: &String| {
-        let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
-    };
-    // The file of a process counts its first thread; guests run on others.
-    let threads = |id: &String| {
-        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        let files = tasks.map(|task| format!("{id}/task/{}", task.file_name().display()));
-        files.filter_map(|task| of(&task)).sum::<Duration>()
-    };
-    children().iter().map(threads).sum()
+    let ids = children().into_iter().filter_map(|id| id.parse().ok());
+    ids.map(cpu_of).sum()
 }
 
 /// Memory that a running child has to itself, in KiB.

@@ -1,11 +1,12 @@
 //! Running a program without comparing anything, for trainers that compare by themselves.
 
-use assay_cell::CellError;
-use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Run, Test};
+use std::sync::Arc;
+
+use assay_cell::program::{Compile, End, Limits, Part, Ran, Run, Test};
 use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecuted};
 use assay_core::{BoxFuture, ErrorCode, Fault};
 
-use crate::programs::{Programs, fault};
+use crate::programs::Programs;
 
 /// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it, so here a second is what a cell
 /// does in one at least: a fourth of a second of a task's limit.
@@ -34,30 +35,20 @@ impl Programs {
         }
         let (default, least, most) = MEMORY;
         let memory_bytes = execution.memory_bytes.map_or(default, |bytes| bytes.clamp(least, most));
-        let parts = vec![Part { name: "main.py".to_owned(), text: execution.text }];
+        let parts = vec![Part { name: "main.py".to_owned(), text: execution.text.clone() }];
         let compile = Compile { language: execution.language.clone(), parts };
-        let compiled = self.compile(compile).await.map_err(NotExecuted::Failed)?;
-        let code = match compiled.as_ref() {
-            Compiled::Code(code) => code.clone(),
-            Compiled::Refused(message) => {
-                let stderr = message.clone().into_bytes();
-                return Ok(Executed { end: ExecutionEnd::Exited(1), stdout: Vec::new(), stderr, seconds: 0.0 });
-            }
-        };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 300 times 5e9")]
         let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
-        let run = Run {
-            language: execution.language,
-            code,
-            test: Test::Stdin(execution.stdin),
-            limits: Limits { work, memory_bytes, output_bytes: OUTPUT },
-            seed: 0,
-        };
-        match self.run_soon(run, execution.turn).await {
-            Ok(ran) => Ok(executed(ran)),
-            Err(CellError::Busy) => Err(NotExecuted::Busy),
-            Err(error) => Err(NotExecuted::Failed(fault(&error))),
-        }
+        let limits = Limits { work, memory_bytes, output_bytes: OUTPUT };
+        let Execution { language, stdin, turn, .. } = execution;
+        let run = |code: &[u8]| Run { language, code: code.to_vec(), test: Test::Stdin(stdin), limits, seed: 0 };
+        Ok(match self.run_soon(compile, turn, run).await? {
+            Ok(ran) => executed(Arc::unwrap_or_clone(ran)),
+            Err(message) => {
+                let stderr = message.into_bytes();
+                Executed { end: ExecutionEnd::Exited(1), stdout: Vec::new(), stderr, seconds: 0.0 }
+            }
+        })
     }
 }
 

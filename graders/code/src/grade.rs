@@ -1,9 +1,8 @@
 //! One completion: its program found, compiled, run on the tests, and what it gave compared.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use assay_cell::program::{self, Compile, Compiled, End, Limits, Part, Run};
+use assay_cell::program::{self, Compile, End, Limits, Part, Run};
 use assay_core::extraction::reasoning;
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Verdict,
@@ -12,9 +11,10 @@ use futures::StreamExt;
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use crate::checker::{self, Difference, Found};
+use crate::checker::{self, Found};
 use crate::extract::{Candidate, Rule, candidates};
-use crate::programs::{Attempt, Programs};
+use crate::programs::{Attempt, Build, Programs};
+use crate::result::TestResult;
 use crate::score::score;
 use crate::task::{Checker, CheckerProgram, CodeTask, Test};
 use crate::{evidence, value, verdict};
@@ -32,17 +32,6 @@ pub(crate) struct PreparedCode {
     reference: OnceCell<Result<u64, Fault>>,
 }
 
-/// One test of one program.
-#[derive(Debug, Clone)]
-pub(crate) struct TestResult {
-    pub(crate) verdict: Verdict,
-    pub(crate) attempt: Attempt,
-    /// First line in which the output differs.
-    pub(crate) difference: Option<Difference>,
-    /// The value that was returned, or what the checker program said.
-    pub(crate) got: Option<String>,
-}
-
 /// A program that compiled.
 struct Program {
     code: Vec<u8>,
@@ -51,8 +40,8 @@ struct Program {
 
 /// Why there is no program to run.
 enum NoProgram {
-    NoCode,
-    Refused { message: String, found: Candidate },
+    NoCode { deterministic: bool },
+    Refused { message: String, found: Candidate, deterministic: bool },
     Fault(Fault),
 }
 
@@ -86,10 +75,12 @@ impl PreparedCode {
         let visible = reasoning::visible_text(&text, item.meta.think_open);
         let program = match self.compile(&visible).await {
             Ok(program) => program,
-            Err(NoProgram::NoCode) => return refused(verdict::NO_CODE, Evidence::new()),
-            Err(NoProgram::Refused { message, found }) => {
+            Err(NoProgram::NoCode { deterministic }) => {
+                return refused(verdict::NO_CODE, Evidence::new(), deterministic);
+            }
+            Err(NoProgram::Refused { message, found, deterministic }) => {
                 let evidence = self.evidence_of(&found).text("message", &message);
-                return refused(verdict::COMPILE_ERROR, evidence);
+                return refused(verdict::COMPILE_ERROR, evidence, deterministic);
             }
             Err(NoProgram::Fault(fault)) => return at_fault(fault),
         };
@@ -104,21 +95,23 @@ impl PreparedCode {
     async fn compile(&self, text: &str) -> Result<Program, NoProgram> {
         let mut first = None;
         for found in candidates(text, self.task.language) {
-            match self.compile_text(&found.text).await.map_err(NoProgram::Fault)?.as_ref() {
-                Compiled::Code(code) => return Ok(Program { code: code.clone(), found }),
-                Compiled::Refused(message) => {
-                    first.get_or_insert((message.clone(), found));
+            let build = self.compile_text(&found.text).await.map_err(NoProgram::Fault)?;
+            match build.code() {
+                Ok(code) => return Ok(Program { code: code.to_vec(), found }),
+                Err(message) => {
+                    first.get_or_insert((message.to_owned(), found, build.is_deterministic()));
                 }
             }
         }
         Err(match first {
             // Prose is no program; a fenced block that does not compile is a wrong one.
-            None | Some((_, Candidate { rule: Rule::Whole, .. })) => NoProgram::NoCode,
-            Some((message, found)) => NoProgram::Refused { message, found },
+            None => NoProgram::NoCode { deterministic: true },
+            Some((_, Candidate { rule: Rule::Whole, .. }, deterministic)) => NoProgram::NoCode { deterministic },
+            Some((message, found, deterministic)) => NoProgram::Refused { message, found, deterministic },
         })
     }
 
-    async fn compile_text(&self, text: &str) -> Result<Arc<Compiled>, Fault> {
+    async fn compile_text(&self, text: &str) -> Result<Build, Fault> {
         let prelude = Part { name: "prelude.py".to_owned(), text: self.task.prelude.clone() };
         let main = Part { name: "main.py".to_owned(), text: text.to_owned() };
         let parts = std::iter::once(prelude).filter(|part| !part.text.is_empty()).chain([main]);
@@ -132,11 +125,14 @@ impl PreparedCode {
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();
         let mut runs = futures::stream::iter(runs).buffered(self.programs.width());
         let mut results = Vec::with_capacity(self.task.tests.len());
+        let mut has_failed = false;
         while let Some(result) = runs.next().await {
             let result = result?;
             let passed = result.verdict == verdict::ACCEPTED;
-            results.push(result);
-            if !passed && self.task.stops_early() {
+            // Of ten thousand tests that print their limit, the outputs of one are kept.
+            results.push(if has_failed { result.without_failure() } else { result });
+            has_failed |= !passed;
+            if has_failed && self.task.stops_early() {
                 break;
             }
             if cx.cancel.is_cancelled() {
@@ -208,7 +204,7 @@ impl PreparedCode {
             (End::OutOfMemory, _) => verdict::MEMORY_LIMIT,
             (End::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
         };
-        Ok(TestResult { verdict, attempt, difference, got })
+        Ok(TestResult::of(verdict, &attempt, difference, got))
     }
 
     /// Asks a checker program. One that breaks over this output is asked about the expected one as well: breaking over both, it
@@ -222,19 +218,15 @@ impl PreparedCode {
     ) -> Result<(Found, Option<String>), Fault> {
         let parts = vec![Part { name: "checker.py".to_owned(), text: program.code.clone() }];
         let compile = Compile { language: program.language.clone(), parts };
-        let compiled = self.programs.compile(compile).await?;
-        let code = match compiled.as_ref() {
-            Compiled::Code(code) => code,
-            Compiled::Refused(message) => {
-                let message = format!("the checker program does not compile: {message}");
-                return Err(Fault::lasting(ErrorCode::TaskAtFault, message));
-            }
-        };
+        let build = self.programs.compile(compile).await?;
+        let code = build.code().map_err(|message| {
+            Fault::lasting(ErrorCode::TaskAtFault, format!("the checker program does not compile: {message}"))
+        })?;
         let ask = async |got: &[u8]| {
             let asked = json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
             let run = Run {
                 language: program.language.clone(),
-                code: code.clone(),
+                code: code.to_vec(),
                 test: program::Test::Stdin(asked.to_string().into_bytes()),
                 limits: CHECKER_LIMITS,
                 seed: self.seed,
@@ -273,11 +265,8 @@ impl PreparedCode {
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Fault> {
         let bad = |why: String| Fault::lasting(ErrorCode::TaskAtFault, format!("the reference program {why}"));
-        let compiled = self.compile_text(text).await?;
-        let code = match compiled.as_ref() {
-            Compiled::Code(code) => code,
-            Compiled::Refused(message) => return Err(bad(format!("does not compile: {message}"))),
-        };
+        let build = self.compile_text(text).await?;
+        let code = build.code().map_err(|message| bad(format!("does not compile: {message}")))?;
         let results = self.run_tests(code, cx).await?;
         match results.iter().position(|result| result.verdict != verdict::ACCEPTED) {
             Some(test) => Err(bad(format!("fails test {test}: `{}`", results[test].verdict))),
@@ -298,16 +287,16 @@ impl PreparedCode {
         let work = total_work(results);
         let evidence = evidence::with_tests(self.evidence_of(&program.found), &self.task.tests, results);
         let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(work);
-        grade.deterministic = results.iter().all(|result| result.attempt.deterministic);
-        let most = |of: fn(&program::Ran) -> u64| results.iter().map(|result| of(&result.attempt.ran)).max();
+        grade.deterministic = results.iter().all(|result| result.deterministic);
+        let most = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
         #[expect(
             clippy::cast_precision_loss,
             reason = "measures are read by people and policies, not compared bit by bit"
         )]
         let numbers = [
             ("tests_passed", Some(verdicts.iter().filter(|verdict| **verdict == verdict::ACCEPTED).count() as f64)),
-            ("work", most(|ran| ran.work).map(|work| work as f64)),
-            ("memory", most(|ran| ran.memory_bytes).map(|bytes| bytes as f64)),
+            ("work", most(|result| result.work).map(|work| work as f64)),
+            ("memory", most(|result| result.memory_bytes).map(|bytes| bytes as f64)),
             ("efficiency", self.efficiency(verdict, work, cx).await),
         ];
         grade.measures = numbers
@@ -343,11 +332,13 @@ fn checker_word(end: &End, said: &str) -> Option<Found> {
 }
 
 fn total_work(results: &[TestResult]) -> u64 {
-    results.iter().fold(0, |sum, result| sum.saturating_add(result.attempt.ran.work))
+    results.iter().fold(0, |sum, result| sum.saturating_add(result.work))
 }
 
-fn refused(verdict: Verdict, evidence: Evidence) -> Outcome {
-    Outcome::Graded(Grade::new(verdict, Score::ZERO).with_evidence(evidence))
+fn refused(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Outcome {
+    let mut grade = Grade::new(verdict, Score::ZERO).with_evidence(evidence);
+    grade.deterministic = deterministic;
+    Outcome::Graded(grade)
 }
 
 /// A fault of the task, or of ours.

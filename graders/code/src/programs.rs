@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
-use assay_cell::{CellError, Cells, Settled};
+use assay_cell::{CellError, Cells, Settled, Turn};
+use assay_core::execution::NotExecuted;
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -62,6 +63,33 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
+/// What a compiler made of a program.
+#[derive(Debug, Clone)]
+pub(crate) enum Build {
+    /// It answered, and always will the same.
+    Answered(Arc<Compiled>),
+    /// It did not come to an end, twice, with the processor to itself.
+    Overran,
+}
+
+impl Build {
+    /// The code, or why there is none.
+    pub(crate) fn code(&self) -> Result<&[u8], &str> {
+        match self {
+            Self::Overran => Err("the program takes too long to compile"),
+            Self::Answered(compiled) => match compiled.as_ref() {
+                Compiled::Code(code) => Ok(code),
+                Compiled::Refused(message) => Err(message),
+            },
+        }
+    }
+
+    /// Whether compiling again would give the same.
+    pub(crate) fn is_deterministic(&self) -> bool {
+        matches!(self, Self::Answered(_))
+    }
+}
+
 impl Programs {
     /// Programs in these cells, which have these images.
     #[must_use]
@@ -85,53 +113,85 @@ impl Programs {
     }
 
     /// Compiles a program, once for all its runs and for all completions that hold it.
-    pub(crate) async fn compile(&self, compile: Compile) -> Result<Arc<Compiled>, Fault> {
-        let mut parts: Vec<&[u8]> = vec![compile.language.as_bytes()];
-        for part in &compile.parts {
-            parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
-        }
-        let key = Hash::of_parts(&parts);
+    ///
+    /// # Errors
+    /// A fault of ours. Nothing makes a [`Build`] of one: a cell that died says nothing of the program.
+    pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
+        let key = compile_key(&compile);
         if let Some(compiled) = self.0.compiled.get(&key) {
-            return Ok(compiled);
+            return Ok(Build::Answered(compiled));
         }
-        let settled = self.0.cells.settle(&Request::Compile(compile), patience(COMPILE_WORK)).await;
-        let compiled = match settled.map_err(|error| fault(&error))? {
-            Settled::Answered(Reply::Compiled(compiled)) => compiled,
-            Settled::Answered(other) => return Err(unable(&other)),
-            Settled::Overran => Compiled::Refused("the program takes too long to compile".to_owned()),
-            Settled::Broke(how) => Compiled::Refused(format!("the compiler broke over the program: {how}")),
-        };
-        let compiled = Arc::new(compiled);
-        self.0.compiled.insert(key, Arc::clone(&compiled));
-        Ok(compiled)
+        let turn = self.0.cells.turn(Duration::MAX).await.map_err(|error| fault(&error))?;
+        self.compile_in(&turn, key, compile).await
+    }
+
+    async fn compile_in(&self, turn: &Turn<'_>, key: Hash, compile: Compile) -> Result<Build, Fault> {
+        let settled = turn.settle(&Request::Compile(compile), patience(COMPILE_WORK)).await;
+        match settled.map_err(|error| fault(&error))? {
+            Settled::Answered(Reply::Compiled(compiled)) => {
+                let compiled = Arc::new(compiled);
+                self.0.compiled.insert(key, Arc::clone(&compiled));
+                Ok(Build::Answered(compiled))
+            }
+            Settled::Answered(other) => Err(no_answer(&other)),
+            Settled::Overran => Ok(Build::Overran),
+        }
     }
 
     /// Runs a compiled program on one test.
+    ///
+    /// # Errors
+    /// A fault of ours. Nothing makes an [`Attempt`] of one.
     pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Fault> {
-        let key = key(&run);
+        let key = run_key(&run);
         if let Some(ran) = self.0.runs.get(&key) {
             return Ok(Attempt { ran, deterministic: true });
         }
-        let patience = patience(run.limits.work);
-        let settled = self.0.cells.settle(&Request::Run(run), patience).await.map_err(|error| fault(&error))?;
-        let ran = match settled {
-            Settled::Answered(Reply::Ran(ran)) => Arc::new(ran),
-            Settled::Answered(other) => return Err(unable(&other)),
-            Settled::Overran => return Ok(undetermined(End::OutOfWork)),
-            Settled::Broke(how) => {
-                return Ok(undetermined(End::Raised(format!("the sandbox broke over the program: {how}"))));
-            }
-        };
-        self.0.runs.insert(key, Arc::clone(&ran));
-        Ok(Attempt { ran, deterministic: true })
+        let turn = self.0.cells.turn(Duration::MAX).await.map_err(|error| fault(&error))?;
+        let attempt = run_in(&turn, run).await?;
+        if attempt.deterministic {
+            self.0.runs.insert(key, Arc::clone(&attempt.ran));
+        }
+        Ok(attempt)
     }
 
-    /// Runs a program that waits no longer than `turn` for a cell. Nothing of it is kept.
-    pub(crate) async fn run_soon(&self, run: Run, turn: Duration) -> Result<Ran, CellError> {
-        let patience = patience(run.limits.work);
-        match self.0.cells.ask_soon(&Request::Run(run), patience, turn).await? {
-            Reply::Ran(ran) => Ok(ran),
-            other => Err(CellError::Message(unable(&other).message)),
+    /// Compiles a program and runs what came of it, in one turn that is waited for no longer than `wait`. Of the run nothing is
+    /// kept.
+    ///
+    /// # Errors
+    /// [`NotExecuted::Busy`] when there was no turn in time, and faults of ours.
+    pub(crate) async fn run_soon(
+        &self,
+        compile: Compile,
+        wait: Duration,
+        run: impl FnOnce(&[u8]) -> Run,
+    ) -> Result<Result<Arc<Ran>, String>, NotExecuted> {
+        let turn = self.0.cells.turn(wait).await.map_err(|error| match error {
+            CellError::Busy => NotExecuted::Busy,
+            error => NotExecuted::Failed(fault(&error)),
+        })?;
+        let key = compile_key(&compile);
+        let build = match self.0.compiled.get(&key) {
+            Some(compiled) => Build::Answered(compiled),
+            None => self.compile_in(&turn, key, compile).await.map_err(NotExecuted::Failed)?,
+        };
+        let run = match build.code() {
+            Ok(code) => run(code),
+            Err(message) => return Ok(Err(message.to_owned())),
+        };
+        let attempt = run_in(&turn, run).await.map_err(NotExecuted::Failed)?;
+        Ok(Ok(attempt.ran))
+    }
+}
+
+async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Fault> {
+    let patience = patience(run.limits.work);
+    match turn.settle(&Request::Run(run), patience).await.map_err(|error| fault(&error))? {
+        Settled::Answered(Reply::Ran(ran)) => Ok(Attempt { ran: Arc::new(ran), deterministic: true }),
+        Settled::Answered(other) => Err(no_answer(&other)),
+        Settled::Overran => {
+            let ran = Ran { end: End::OutOfWork, stdout: Vec::new(), stderr: Vec::new(), work: 0, memory_bytes: 0 };
+            Ok(Attempt { ran: Arc::new(ran), deterministic: false })
         }
     }
 }
@@ -140,13 +200,16 @@ fn patience(work: u64) -> Duration {
     SLACK + Duration::from_secs(work / SLOWEST)
 }
 
-fn undetermined(end: End) -> Attempt {
-    let ran = Ran { end, stdout: Vec::new(), stderr: Vec::new(), work: 0, memory_bytes: 0 };
-    Attempt { ran: Arc::new(ran), deterministic: false }
+fn compile_key(compile: &Compile) -> Hash {
+    let mut parts: Vec<&[u8]> = vec![compile.language.as_bytes()];
+    for part in &compile.parts {
+        parts.extend([part.name.as_bytes(), part.text.as_bytes()]);
+    }
+    Hash::of_parts(&parts)
 }
 
 /// Everything a run depends on. The code names the image that compiled it.
-fn key(run: &Run) -> Hash {
+fn run_key(run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
         Test::Call { function, args, kwargs } => (b"call", [function.as_bytes(), args.as_bytes(), kwargs.as_bytes()]),
@@ -157,12 +220,15 @@ fn key(run: &Run) -> Hash {
     Hash::of_parts(&[run.language.as_bytes(), &run.code, kind, parts[0], parts[1], parts[2], &numbers])
 }
 
-fn unable(reply: &Reply) -> Fault {
-    let reason = match reply {
-        Reply::Unable(reason) => reason.clone(),
-        _ => "a cell answered another question".to_owned(),
-    };
-    Fault::lasting(ErrorCode::GraderUnavailable, reason)
+/// The fault behind a reply that answers nothing.
+fn no_answer(reply: &Reply) -> Fault {
+    match reply {
+        Reply::Unable(reason) => Fault::lasting(ErrorCode::GraderUnavailable, reason.clone()),
+        Reply::Failed(reason) => Fault::passing(ErrorCode::SandboxFailed, reason.clone()),
+        Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => {
+            Fault::passing(ErrorCode::SandboxFailed, "a cell answered another question")
+        }
+    }
 }
 
 pub(crate) fn fault(error: &CellError) -> Fault {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, BufReader};
 
 use crate::frame;
-use crate::words::{Handler, Words};
+use crate::words::{self, Handler, Words};
 
 /// First argument of a process that is a cell.
 pub(crate) const ROLE: &str = "__cell";
@@ -37,7 +37,7 @@ impl Handlers {
     pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
         let answer = move |request: &[u8]| {
             let reply = handler.answer(postcard::from_bytes(request)?);
-            postcard::to_extend(&reply, frame::begin())
+            words::framed_reply(&reply, handler.is_tainted())
         };
         self.0.insert(H::Request::KIND, Box::new(answer));
         self
@@ -54,7 +54,9 @@ impl Handlers {
             let handler = request.split_first().and_then(|(kind, body)| Some((self.0.get_mut(kind)?, body)));
             let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
             let reply = answer(body).map_err(io::Error::other)?;
-            frame::write(&mut replies, &frame::finish(reply)?)?;
+            // An answer that is too long is no reason to end: others wait.
+            let reply = frame::finish(reply).or_else(|_| frame::finish(words::framed_excess()))?;
+            frame::write(&mut replies, &reply)?;
         }
         Ok(())
     }

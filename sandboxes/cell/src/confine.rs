@@ -1,54 +1,148 @@
-//! What a cell gives up before it touches untrusted work: new files, new programs, the network, other processes.
+//! What a cell gives up before it touches untrusted work: files, new programs, the network, other processes.
 //!
-//! The sandbox inside the cell should never ask for any of it. This is the wall behind that wall.
+//! The sandbox inside the cell should never ask for any of it. These are the walls behind that wall, and each works without
+//! the others. [`isolate`] comes first, while the process has one thread; [`Isolation::confine`] last, when images are
+//! mapped and threads started.
+
+mod files;
+mod filter;
+
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+use serde::{Deserialize, Serialize};
 
-/// What the kernel of this machine agreed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Confinement {
-    /// Whether system calls are filtered.
-    pub seccomp: bool,
+use crate::inherited::enter_namespaces;
+use crate::words::{Handler, Words};
+
+/// Something of the kernel that holds a process back. Not every kernel has each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wall {
+    /// System calls are filtered (seccomp).
+    Seccomp,
+    /// No file but the images can be opened, no process outside be signalled (Landlock).
+    Landlock,
+    /// Users, network and shared memory of its own (namespaces).
+    Namespaces,
 }
 
-/// System calls a running cell makes: reading and writing its pipes, memory, threads it already has, signals of traps, time.
-#[rustfmt::skip]
-const ALLOWED: &[i64] = &[
-    libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_close,
-    libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mprotect, libc::SYS_madvise, libc::SYS_mremap, libc::SYS_brk,
-    libc::SYS_ioctl, libc::SYS_futex, libc::SYS_sched_yield, libc::SYS_rseq, libc::SYS_set_robust_list, 
-    libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
-    libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep, libc::SYS_gettimeofday, libc::SYS_getrandom,
-    libc::SYS_ppoll, libc::SYS_getpid, libc::SYS_gettid, libc::SYS_tgkill, libc::SYS_restart_syscall, libc::SYS_membarrier,
-    libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
-];
+impl Wall {
+    /// Every wall.
+    pub const ALL: [Self; 3] = [Self::Seccomp, Self::Landlock, Self::Namespaces];
+
+    /// Its name in the configuration, in reports and as a label.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Seccomp => "seccomp",
+            Self::Landlock => "landlock",
+            Self::Namespaces => "namespaces",
+        }
+    }
+
+    /// The wall of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wall| wall.as_str() == name)
+    }
+}
+
+/// What the kernel of this machine agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    seccomp: bool,
+    landlock: bool,
+    namespaces: bool,
+}
+
+impl Confinement {
+    /// Whether a wall holds.
+    #[must_use]
+    pub fn holds(self, wall: Wall) -> bool {
+        match wall {
+            Wall::Seccomp => self.seccomp,
+            Wall::Landlock => self.landlock,
+            Wall::Namespaces => self.namespaces,
+        }
+    }
+
+    /// Every wall, and whether it holds.
+    pub fn walls(self) -> impl Iterator<Item = (Wall, bool)> {
+        Wall::ALL.into_iter().map(move |wall| (wall, self.holds(wall)))
+    }
+}
+
+/// Asks a cell for its [`Confinement`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Request;
+
+impl Words for Request {
+    type Reply = Confinement;
+    const KIND: u8 = 0;
+
+    fn probe() -> Self {
+        Self
+    }
+}
+
+impl Handler for Confinement {
+    type Request = Request;
+
+    fn answer(&mut self, _: Request) -> Self {
+        *self
+    }
+}
+
+/// The walls that could be built while the process had one thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Isolation {
+    landlock: bool,
+    namespaces: bool,
+}
+
+/// Leaves the namespaces of the parent, and all files but what is `readable` and the process's own entry in `/proc`. Called before
+/// the process has a second thread: threads that exist already would keep what this one gives up.
+#[must_use]
+pub fn isolate(readable: &[&Path]) -> Isolation {
+    // Where memory runs out, a cell is to end rather than the service. Not every system lets it.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
+    let namespaces = enter_namespaces().is_ok();
+    Isolation { namespaces, landlock: files::restrict(readable) }
+}
 
 /// Open files a cell may have: its pipes, and room to spare.
 const OPEN_FILES: u64 = 32;
 
-/// Gives up what a cell needs no more. Called once images are mapped and threads started.
-#[must_use]
-pub fn confine() -> Confinement {
-    let limits = [(Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nofile, OPEN_FILES)];
-    for (resource, most) in limits {
-        if let Err(error) = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }) {
-            tracing::warn!(?resource, %error, "a limit of the cell stays as it was");
+impl Isolation {
+    /// Gives up what a cell needs no more. Called once images are mapped and threads started.
+    #[must_use]
+    pub fn confine(self) -> Confinement {
+        let limits = [(Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nofile, OPEN_FILES)];
+        for (resource, most) in limits {
+            if let Err(error) = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }) {
+                tracing::warn!(?resource, %error, "a limit of the cell stays as it was");
+            }
         }
+        let filtered = filter::apply();
+        if let Err(error) = &filtered {
+            tracing::warn!(error, "system calls of the cell are not filtered");
+        }
+        let Self { landlock, namespaces } = self;
+        Confinement { seccomp: filtered.is_ok(), landlock, namespaces }
     }
-    let filtered =
-        filter().and_then(|program| seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string()));
-    if let Err(error) = &filtered {
-        tracing::warn!(error, "system calls of the cell are not filtered; the sandbox inside stands alone");
-    }
-    Confinement { seccomp: filtered.is_ok() }
 }
 
-/// Anything else answers `EPERM`: a guest cannot tell, and a slip of ours is an error, not a dead cell.
-fn filter() -> Result<BpfProgram, String> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let rules = ALLOWED.iter().map(|call| (*call, Vec::<SeccompRule>::new())).collect();
-    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, architecture);
-    filter.and_then(TryInto::try_into).map_err(|error: seccompiler::BackendError| error.to_string())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walls_are_found_by_their_names() {
+        for wall in Wall::ALL {
+            assert_eq!(Wall::named(wall.as_str()), Some(wall));
+            assert_eq!(serde_json::to_value(wall).unwrap(), wall.as_str());
+        }
+        assert_eq!(Wall::named("chroot"), None);
+    }
 }

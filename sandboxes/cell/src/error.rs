@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::Death;
+
 /// A request was not answered. None of these is the fault of the work itself, but [`CellError::Overran`] may be.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
@@ -15,9 +17,9 @@ pub enum CellError {
         /// Why.
         error: io::Error,
     },
-    /// The cell died twice over the same request.
-    #[error("a cell died over this request, and so did another: {0}")]
-    Died(String),
+    /// Every cell that was given the request died.
+    #[error("the cells that were given this request died: {0}")]
+    Died(Death),
     /// The request took longer than its patience, so the cell was killed.
     #[error("a cell did not answer within {} ms and was killed", patience.as_millis())]
     Overran {
@@ -26,7 +28,7 @@ pub enum CellError {
         /// Processor time the cell used meanwhile.
         cpu: Duration,
     },
-    /// A message is longer than a frame or has another shape.
+    /// A message is longer than a frame or malformed.
     #[error("a message between node and cell cannot be read: {0}")]
     Message(String),
     /// No cell was free in time.

@@ -1,9 +1,10 @@
-//! Resets what a cell inherits from its parent: unintended file descriptors, the default actions of some signals, and
-//! the ability to outlive the parent. The only unsafe code of this crate.
+//! Resets what a cell inherits from its parent: unintended file descriptors, the default actions of some signals,
+//! namespaces, and the ability to outlive the parent. The only unsafe code of this crate.
 
 use std::io;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 /// Closes every descriptor but the standard ones. Called first in a process that is a cell, before it has opened anything.
 #[expect(unsafe_code, reason = "descriptors that nobody owns in this process can only be closed by number")]
@@ -32,6 +33,18 @@ fn ignore(signals: &[libc::c_int]) {
         // signal numbers.
         let _ = unsafe { libc::signal(*signal, libc::SIG_IGN) };
     }
+}
+
+/// Moves the process into namespaces of its own: of users, where it has no rights beyond its own files, and of the network, shared
+/// memory and host names, which are empty. The kernel lets only a process with one thread do so.
+///
+/// # Errors
+/// What the system says; many forbid it to processes without privileges.
+#[expect(unsafe_code, reason = "rustix cannot know that no namespace of descriptors is left")]
+pub(crate) fn enter_namespaces() -> io::Result<()> {
+    let own = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+    // SAFETY: the table of descriptors stays shared, which is what the function asks about.
+    unsafe { unshare_unsafe(own) }.map_err(io::Error::from)
 }
 
 /// Starts a thread that ends the process when the parent is gone, whatever runs then.

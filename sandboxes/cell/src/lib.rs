@@ -3,13 +3,16 @@
 //!
 //! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its standard input, one at a time.
 //! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
-//! dies costs one request a second try, and nobody else anything.
+//! dies costs its request another try, and nobody else anything.
 
 mod child;
 mod confine;
+mod death;
 mod error;
 mod frame;
 mod inherited;
+mod lines;
+pub mod metrics;
 mod pool;
 mod process;
 pub mod program;
@@ -17,9 +20,10 @@ pub mod query;
 mod words;
 
 pub use child::{Handlers, role};
-pub use confine::{Confinement, confine};
+pub use confine::{Confinement, Isolation, Wall, isolate};
+pub use death::Death;
 pub use error::CellError;
 pub use frame::MAX_FRAME;
 pub use inherited::{close_inherited, end_with_parent, ignore_stop_signals, survive_file_limits};
-pub use pool::{CellOptions, Cells, Settled};
+pub use pool::{CellOptions, Cells, Settled, Turn};
 pub use words::{Handler, Words};

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::CellError;
+use crate::confine::{self, Confinement};
+use crate::metrics::{self, ended};
 use crate::process::{Asked, Cell};
 use crate::words::{self, Words};
 
@@ -20,6 +22,8 @@ pub struct CellOptions {
     pub arguments: Vec<OsString>,
     /// How many cells there are at most. One for each core: threads of one process contend in page faults, processes do not.
     pub count: usize,
+    /// Requests after which a cell is replaced, so that nothing an attack left behind stays for long.
+    pub uses: u32,
 }
 
 /// What became of a request that may itself be the reason for having no answer.
@@ -29,12 +33,14 @@ pub enum Settled<R> {
     Answered(R),
     /// It took longer than its patience, twice, with the processor to itself most of the time.
     Overran,
-    /// It broke two cells, and others are well: how they ended.
-    Broke(String),
 }
 
-/// How long a cell may take to answer a probe.
-const PROBE: Duration = Duration::from_secs(10);
+/// Cells that are given a request before it fails. One may die with the system short of memory, or because somebody
+/// restarts things; several in a row say that there is no point.
+const TRIES: u32 = 3;
+
+/// How long a cell may take to say what it gave up.
+const STATE: Duration = Duration::from_secs(10);
 
 /// A pool of cells. Cheap to clone: clones share the cells. Starts them when they are first needed.
 #[derive(Clone)]
@@ -42,8 +48,8 @@ pub struct Cells(Arc<Inner>);
 
 struct Inner {
     options: CellOptions,
-    /// One permit for each cell that may be at work.
-    free: Semaphore,
+    /// One permit for each cell that may be at work, in this pool and in those beside it.
+    free: Arc<Semaphore>,
     idle: Mutex<Vec<Cell>>,
     /// Whether the pool is stopping; running requests watch it.
     stopping: watch::Sender<bool>,
@@ -53,13 +59,21 @@ impl Cells {
     /// A pool that has not started anything yet.
     #[must_use]
     pub fn new(options: CellOptions) -> Self {
-        let count = options.count.max(1);
-        Self(Arc::new(Inner {
-            options,
-            free: Semaphore::new(count),
-            idle: Mutex::new(Vec::new()),
-            stopping: watch::Sender::new(false),
-        }))
+        let free = Arc::new(Semaphore::new(options.count.max(1)));
+        Self::with_permits(options, free)
+    }
+
+    /// A pool for another kind of work. It has processes of its own, and takes turns with this one: together they work on as
+    /// many requests at once as this one does alone.
+    #[must_use]
+    pub fn beside(&self, options: CellOptions) -> Self {
+        Self::with_permits(CellOptions { count: self.count(), ..options }, Arc::clone(&self.0.free))
+    }
+
+    fn with_permits(options: CellOptions, free: Arc<Semaphore>) -> Self {
+        metrics::describe();
+        let stopping = watch::Sender::new(false);
+        Self(Arc::new(Inner { options, free, idle: Mutex::new(Vec::new()), stopping }))
     }
 
     /// Starts one cell for each that may work at once. Best called before the process takes load.
@@ -86,64 +100,148 @@ impl Cells {
         self.0.options.count.max(1)
     }
 
-    /// Asks a cell and reads its answer. Waits its turn; `patience` counts from when a cell begins. A request whose cell dies
-    /// is given to another cell once.
+    /// Waits for a turn, no longer than `wait`. Whoever has it may ask one request after another.
+    ///
+    /// # Errors
+    /// [`CellError::Busy`] when there was none in time, [`CellError::Stopping`].
+    pub async fn turn(&self, wait: Duration) -> Result<Turn<'_>, CellError> {
+        match tokio::time::timeout(wait, self.0.free.acquire()).await {
+            Ok(Ok(_permit)) => Ok(Turn { cells: self, _permit }),
+            Ok(Err(_)) => Err(CellError::Stopping),
+            Err(_) => Err(CellError::Busy),
+        }
+    }
+
+    /// As [`Turn::ask`], when it has its turn.
     ///
     /// # Errors
     /// [`CellError`].
     pub async fn ask<W: Words>(&self, request: &W, patience: Duration) -> Result<W::Reply, CellError> {
-        self.ask_soon(request, patience, Duration::MAX).await
+        self.turn(Duration::MAX).await?.ask(request, patience).await
     }
 
-    /// As [`Cells::ask`], for an asker who waits no longer than `turn` for a cell to begin.
+    /// As [`Turn::settle`], when it has its turn.
     ///
     /// # Errors
-    /// [`CellError::Busy`] when none began in time, and those of [`Cells::ask`].
-    pub async fn ask_soon<W: Words>(
-        &self,
-        request: &W,
-        patience: Duration,
-        turn: Duration,
-    ) -> Result<W::Reply, CellError> {
-        let request = words::framed(request)?;
-        let mut stopping = self.0.stopping.subscribe();
-        let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
-        tokio::select! {
-            biased;
-            // Dropping the future drops the cell that runs the request, which kills it.
-            () = stopped => Err(CellError::Stopping),
-            reply = self.exchange::<W>(&request, patience, turn) => reply,
+    /// [`CellError`].
+    pub async fn settle<W: Words>(&self, request: &W, patience: Duration) -> Result<Settled<W::Reply>, CellError> {
+        self.turn(Duration::MAX).await?.settle(request, patience).await
+    }
+
+    /// What the cells of this pool gave up before they took work.
+    ///
+    /// # Errors
+    /// [`CellError`].
+    pub async fn confinement(&self) -> Result<Confinement, CellError> {
+        let confinement = self.ask(&confine::Request, STATE).await?;
+        metrics::confined(confinement);
+        Ok(confinement)
+    }
+
+    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells. Pools beside this one
+    /// get no turn any more; their idle cells end when they are stopped or dropped.
+    pub async fn stop(&self) {
+        self.0.stopping.send_replace(true);
+        self.0.free.close();
+        let idle = std::mem::take(&mut *self.idle());
+        for cell in idle {
+            cell.stop().await;
         }
     }
 
     /// Sends a framed request to a cell, and to another one if that cell dies.
-    async fn exchange<W: Words>(
-        &self,
-        request: &[u8],
-        patience: Duration,
-        turn: Duration,
-    ) -> Result<W::Reply, CellError> {
-        let _turn = tokio::time::timeout(turn, self.turn()).await.map_err(|_| CellError::Busy)??;
-        let mut first_death = None;
+    async fn exchange<W: Words>(&self, request: &[u8], patience: Duration) -> Result<W::Reply, CellError> {
+        let mut deaths = 0;
         loop {
             let mut cell = self.take()?;
             match cell.ask(request, patience).await {
                 Asked::Answered(reply) => {
-                    self.put_back(cell);
+                    if !words::can_be_asked_again(&reply) {
+                        ended("tainted");
+                        self.replace();
+                    } else if cell.uses() >= self.0.options.uses {
+                        ended("used");
+                        self.replace();
+                    } else {
+                        self.put_back(cell);
+                    }
                     return words::reply_of::<W>(&reply);
                 }
-                Asked::Overran { cpu } => return Err(CellError::Overran { patience, cpu }),
-                Asked::Died(how) => {
-                    tracing::warn!(how, "a cell died over a request");
-                    if first_death.replace(()).is_some() {
-                        return Err(CellError::Died(how));
+                Asked::Overran { cpu } => {
+                    ended("overran");
+                    return Err(CellError::Overran { patience, cpu });
+                }
+                Asked::Died(death) => {
+                    tracing::warn!(%death, "a cell died over a request");
+                    ended(if death.is_crash() { "crashed" } else { "died" });
+                    deaths += 1;
+                    if deaths == TRIES {
+                        return Err(CellError::Died(death));
                     }
                 }
             }
         }
     }
 
-    /// As [`Cells::ask`], for a request of untrusted work: decides whether it is to blame when there is no answer.
+    /// Keeps a cell for the next request, or kills it if the pool is stopping.
+    fn put_back(&self, cell: Cell) {
+        let mut idle = self.idle();
+        // Checked under the lock: `stop` sets the flag before it takes the idle cells.
+        if !*self.0.stopping.borrow() {
+            idle.push(cell);
+        }
+    }
+
+    /// Starts a cell in the place of one that is not asked again, before there is a request for it.
+    fn replace(&self) {
+        match Cell::start(&self.0.options) {
+            Ok(cell) => self.put_back(cell),
+            // The request that needs it will try again and tell.
+            Err(error) => tracing::warn!(%error, "a cell could not be replaced"),
+        }
+    }
+
+    /// An idle cell that still runs, else a new one.
+    fn take(&self) -> Result<Cell, CellError> {
+        loop {
+            let Some(mut cell) = self.idle().pop() else { return Cell::start(&self.0.options) };
+            if cell.is_alive() {
+                return Ok(cell);
+            }
+            tracing::warn!("an idle cell was gone");
+            ended("died");
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Cell>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to have one cell at work. Dropping it gives it to the next in line.
+pub struct Turn<'a> {
+    cells: &'a Cells,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Turn<'_> {
+    /// Asks a cell and reads its answer. `patience` counts from when a cell begins. A request whose cell dies is given to
+    /// another cell, a few times. Dropping the future kills the cell that runs the request.
+    ///
+    /// # Errors
+    /// [`CellError`].
+    pub async fn ask<W: Words>(&self, request: &W, patience: Duration) -> Result<W::Reply, CellError> {
+        let request = words::framed(request)?;
+        let mut stopping = self.cells.0.stopping.subscribe();
+        let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
+        tokio::select! {
+            biased;
+            () = stopped => Err(CellError::Stopping),
+            reply = self.cells.exchange::<W>(&request, patience) => reply,
+        }
+    }
+
+    /// As [`Turn::ask`], for a request of untrusted work: decides whether it is to blame for taking too long.
     ///
     /// # Errors
     /// [`CellError`] when it is not.
@@ -156,41 +254,8 @@ impl Cells {
             Ok(reply) => Ok(Settled::Answered(reply)),
             // Without the processor the machine is to blame.
             Err(CellError::Overran { cpu, .. }) if cpu > patience / 2 => Ok(Settled::Overran),
-            Err(CellError::Died(how)) if self.ask(&W::probe(), PROBE).await.is_ok() => Ok(Settled::Broke(how)),
             Err(error) => Err(error),
         }
-    }
-
-    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells.
-    pub async fn stop(&self) {
-        self.0.stopping.send_replace(true);
-        self.0.free.close();
-        let idle = std::mem::take(&mut *self.idle());
-        for cell in idle {
-            cell.stop().await;
-        }
-    }
-
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, CellError> {
-        self.0.free.acquire().await.map_err(|_| CellError::Stopping)
-    }
-
-    /// Keeps a cell for the next request, or kills it if the pool is stopping.
-    fn put_back(&self, cell: Cell) {
-        let mut idle = self.idle();
-        // Checked under the lock: `stop` sets the flag before it takes the idle cells.
-        if !*self.0.stopping.borrow() {
-            idle.push(cell);
-        }
-    }
-
-    fn take(&self) -> Result<Cell, CellError> {
-        let idle = self.idle().pop();
-        idle.map_or_else(|| Cell::start(&self.0.options), Ok)
-    }
-
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Cell>> {
-        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,7 +275,7 @@ mod tests {
         )
         .unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
-        (Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1 }), id)
+        (Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1, uses: u32::MAX }), id)
     }
 
     #[tokio::test]

@@ -9,23 +9,28 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::child::ROLE;
 use crate::pool::CellOptions;
-use crate::{CellError, frame};
+use crate::{CellError, Death, frame, lines};
 
 /// How soon most requests are answered.
 const AT_ONCE: Duration = Duration::from_millis(500);
+
+/// How long the end of a process that closed its pipes may take. One that dumps or frees much memory takes a while.
+const OWN_END: Duration = Duration::from_secs(1);
 
 /// A running cell. Dropping it kills the process.
 pub(crate) struct Cell {
     process: Child,
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
+    /// Requests it has answered.
+    uses: u32,
 }
 
 /// What became of one request.
 pub(crate) enum Asked {
     Answered(Vec<u8>),
-    /// The cell is dead, and how it ended.
-    Died(String),
+    /// The cell is dead.
+    Died(Death),
     Overran {
         cpu: Duration,
     },
@@ -42,21 +47,39 @@ impl Cell {
             .env("TZ", "UTC0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // The operator's terminal is none of its business.
+            .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
-        let pipes = process.stdin.take().zip(process.stdout.take());
-        let (requests, replies) = pipes.ok_or_else(|| failed(std::io::ErrorKind::BrokenPipe.into()))?;
-        Ok(Self { process, requests, replies: BufReader::new(replies) })
+        let pipes = process.stdin.take().zip(process.stdout.take()).zip(process.stderr.take());
+        let ((requests, replies), errors) = pipes.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+        // Ends with the process.
+        tokio::spawn(lines::log(errors, process.id().unwrap_or_default()));
+        Ok(Self { process, requests, replies: BufReader::new(replies), uses: 0 })
+    }
+
+    /// Whether the process still runs, as far as the system has told.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// Requests it has answered.
+    pub(crate) fn uses(&self) -> u32 {
+        self.uses
     }
 
     /// Sends one request, framed, and waits for its answer. Unless it was answered, the cell is dead afterwards.
     pub(crate) async fn ask(&mut self, request: &[u8], patience: Duration) -> Asked {
         match self.exchange(request, patience).await {
-            Ok(Ok(reply)) => Asked::Answered(reply),
-            Ok(Err(error)) => Asked::Died(self.end(&error.to_string()).await),
+            Ok(Ok(reply)) => {
+                self.uses = self.uses.saturating_add(1);
+                Asked::Answered(reply)
+            }
+            Ok(Err(error)) => Asked::Died(self.end(error.to_string()).await),
             Err(cpu) => {
-                self.end("it overran").await;
+                // An error means that it is gone already.
+                let _ = self.process.kill().await;
                 Asked::Overran { cpu }
             }
         }
@@ -90,15 +113,15 @@ impl Cell {
     }
 
     /// Kills the process, reaps it and says how it ended.
-    async fn end(&mut self, why: &str) -> String {
+    async fn end(&mut self, reason: String) -> Death {
         // A cell that died by itself has its own status; give it a moment to be seen before killing it.
-        let ended = tokio::time::timeout(Duration::from_millis(100), self.process.wait()).await;
+        let ended = tokio::time::timeout(OWN_END, self.process.wait()).await;
         if let Ok(Ok(status)) = ended {
-            return format!("{why}; the process ended with {status}");
+            return Death::new(reason, Some(status));
         }
         // An error means that it is gone already.
         let _ = self.process.kill().await;
-        why.to_owned()
+        Death::new(reason, None)
     }
 }
 

@@ -114,6 +114,8 @@ pub enum Reply {
     Images(Vec<ImageInfo>),
     /// The cell cannot do it: the image is missing or broken. Not the program's fault.
     Unable(String),
+    /// The cell could not do it this time: the system has no memory. Not the program's fault.
+    Failed(String),
 }
 
 /// A compiled program.

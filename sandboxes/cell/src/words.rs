@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{CellError, frame};
+use crate::frame::{self, MAX_FRAME};
+use crate::CellError;
 
 /// Requests about one kind of work.
 pub trait Words: Serialize + DeserializeOwned {
@@ -23,6 +24,35 @@ pub trait Handler {
 
     /// Answers one request.
     fn answer(&mut self, request: Self::Request) -> <Self::Request as Words>::Reply;
+
+    /// Whether something happened that should not, so that the cell is not to be trusted with another request.
+    fn is_tainted(&self) -> bool {
+        false
+    }
+}
+
+/// First byte of a reply.
+mod mark {
+    /// The cell can be asked again.
+    pub(super) const GOOD: u8 = 0;
+    /// The cell is to be replaced.
+    pub(super) const TAINTED: u8 = 1;
+    /// The reply was longer than a frame and was left out.
+    pub(super) const TOO_LONG: u8 = 2;
+}
+
+/// A reply as a frame that is not finished.
+pub(crate) fn framed_reply<R: Serialize>(reply: &R, is_tainted: bool) -> Result<Vec<u8>, postcard::Error> {
+    let mut frame = frame::begin();
+    frame.push(if is_tainted { mark::TAINTED } else { mark::GOOD });
+    postcard::to_extend(reply, frame)
+}
+
+/// What stands for a reply that does not fit into a frame.
+pub(crate) fn framed_excess() -> Vec<u8> {
+    let mut frame = frame::begin();
+    frame.push(mark::TOO_LONG);
+    frame
 }
 
 /// A request as a frame.
@@ -33,8 +63,18 @@ pub(crate) fn framed<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
     frame::finish(frame).map_err(|error| CellError::Message(error.to_string()))
 }
 
+/// Whether the cell that sent a reply can be asked again.
+pub(crate) fn can_be_asked_again(reply: &[u8]) -> bool {
+    matches!(reply.first(), Some(&mark::GOOD | &mark::TOO_LONG))
+}
+
+/// Reads a reply.
 pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> Result<W::Reply, CellError> {
-    postcard::from_bytes(bytes).map_err(|error| unreadable(&error))
+    match bytes.split_first() {
+        Some((&mark::TOO_LONG, _)) => Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))),
+        Some((_, body)) => postcard::from_bytes(body).map_err(|error| unreadable(&error)),
+        None => Err(CellError::Message("the reply is empty".to_owned())),
+    }
 }
 
 fn unreadable(error: &postcard::Error) -> CellError {

@@ -17,6 +17,8 @@ const MAX_RESULT: usize = 32 << 20;
 pub(crate) struct Guest {
     store: Store<State>,
     exports: Exports,
+    /// Whether it ended as no guest should.
+    is_broken: bool,
 }
 
 /// Why a guest answered no message.
@@ -26,6 +28,8 @@ pub(crate) enum Stopped {
     Ended(End),
     /// The other instance ended first; how is told there.
     ByPeer,
+    /// The system gave no memory, so there is no result.
+    ByHost,
 }
 
 impl Guest {
@@ -38,7 +42,7 @@ impl Guest {
         let exports = exports(&mut store, &instance)?;
         store.data_mut().exports = Some(exports.clone());
         store.data_mut().clock_start = DRIVER_WORK;
-        Ok(Self { store, exports })
+        Ok(Self { store, exports, is_broken: false })
     }
 
     /// Gives the guest this much work from here on, and starts its clock.
@@ -65,6 +69,12 @@ impl Guest {
         call(&mut self.store, &exports, message).map_err(|error| self.stopped(&error))
     }
 
+    /// Whether it ended by a trap that neither a limit nor a full stack explains: then something broke the interpreter, and the
+    /// process is not to be trusted further.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
     /// Connects the guest with another.
     pub(crate) fn connect(&mut self, line: crate::judge::Line) {
         self.store.data_mut().peer = Some(line);
@@ -80,18 +90,21 @@ impl Guest {
     }
 
     /// Reads an error of the engine as what the program did.
-    fn stopped(&self, error: &wasmtime::Error) -> Stopped {
+    fn stopped(&mut self, error: &wasmtime::Error) -> Stopped {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
                 Stop::Exit(status) => Stopped::Ended(End::Exited(*status)),
                 Stop::Memory => Stopped::Ended(End::OutOfMemory),
                 Stop::Output => Stopped::Ended(End::OutOfOutput),
                 Stop::Peer => Stopped::ByPeer,
+                Stop::Host => Stopped::ByHost,
             };
         }
         let trap = error.downcast_ref::<Trap>();
+        let is_short_of_memory = self.state().memory_refusals > 0;
+        self.is_broken |= !is_short_of_memory && !matches!(trap, Some(Trap::OutOfFuel | Trap::StackOverflow));
         Stopped::Ended(match trap {
-            _ if self.state().memory_refusals > 0 => End::OutOfMemory,
+            _ if is_short_of_memory => End::OutOfMemory,
             Some(Trap::OutOfFuel) => End::OutOfWork,
             Some(Trap::StackOverflow) => End::Raised("the stack of the sandbox overflowed".to_owned()),
             _ => End::Raised(format!("the program broke the interpreter: {error}")),

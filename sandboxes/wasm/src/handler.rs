@@ -1,5 +1,7 @@
 //! Requests about programs, answered: compile, run, judge.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use assay_cell::Handler;
@@ -27,6 +29,8 @@ const JUDGE_MEMORY: u64 = 512 << 20;
 pub struct Programs {
     images: Vec<Result<Image, ImageError>>,
     companion: Companion,
+    /// Set once a program broke its interpreter.
+    tainted: Arc<AtomicBool>,
     _engine: Engine,
 }
 
@@ -39,7 +43,7 @@ impl Programs {
         let engine = engine::engine()?;
         let images = LANGUAGES.iter().map(|language| Image::load(&engine, folder, language)).collect();
         let companion = Companion::start().map_err(|error| ImageError::Engine(error.to_string()))?;
-        Ok(Self { images, companion, _engine: engine })
+        Ok(Self { images, companion, tainted: Arc::default(), _engine: engine })
     }
 
     /// The images that could be mapped.
@@ -56,30 +60,40 @@ impl Programs {
             Request::Compile(compile) => self.compile(compile).map(Reply::Compiled),
             Request::Run(run) => self.run(run).map(Reply::Ran),
         };
-        answered.unwrap_or_else(Reply::Unable)
+        answered.unwrap_or_else(|trouble| match trouble {
+            Trouble::Lasting(reason) => Reply::Unable(reason),
+            Trouble::Passing(reason) => Reply::Failed(reason),
+        })
     }
 
-    fn image(&self, name: &str) -> Result<&Image, String> {
+    fn image(&self, name: &str) -> Result<&Image, Trouble> {
         let at = language(name).and_then(|known| LANGUAGES.iter().position(|language| language == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
-            Some(Err(error)) => Err(error.to_string()),
-            None => Err(format!("there is no image of `{name}`")),
+            Some(Err(error)) => Err(Trouble::Lasting(error.to_string())),
+            None => Err(Trouble::Lasting(format!("there is no image of `{name}`"))),
         }
     }
 
-    fn compile(&self, compile: &Compile) -> Result<Compiled, String> {
+    /// Notes how an instance ended, now that it is not asked any more.
+    fn leave(&self, guest: &Guest) {
+        self.tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
+    }
+
+    fn compile(&self, compile: &Compile) -> Result<Compiled, Trouble> {
         let image = self.image(&compile.language)?;
         let limits = Limits { work: COMPILE_WORK, memory_bytes: COMPILE_MEMORY, output_bytes: DRIVER_OUTPUT };
         let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
         let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
-        Ok(match guest.ask(header(json!({"op": "compile", "names": names})), &texts) {
+        let answer = guest.ask(header(json!({"op": "compile", "names": names})), &texts);
+        self.leave(&guest);
+        Ok(match answer {
             Ok(answer) => match Message::read(&answer) {
                 Some(message) if message.text("end") == "compiled" => Compiled::Code(message.blob().to_vec()),
                 Some(message) => Compiled::Refused(message.text("message").to_owned()),
-                None => return Err("the compiler answers nonsense".to_owned()),
+                None => return Err(Trouble::Passing("the answer of the compiler is malformed".to_owned())),
             },
             Err(Stopped::Ended(End::OutOfWork)) => {
                 Compiled::Refused("the program takes too long to compile".to_owned())
@@ -88,26 +102,28 @@ impl Programs {
                 Compiled::Refused("the program takes too much memory to compile".to_owned())
             }
             Err(Stopped::Ended(End::Raised(message))) => Compiled::Refused(message),
-            Err(other) => Compiled::Refused(format!("the compiler ended: {other:?}")),
+            Err(Stopped::Ended(end)) => Compiled::Refused(format!("the compiler ended: {end:?}")),
+            Err(stopped @ (Stopped::ByPeer | Stopped::ByHost)) => return Err(no_result(&stopped)),
         })
     }
 
-    fn run(&self, run: &Run) -> Result<Ran, String> {
+    fn run(&self, run: &Run) -> Result<Ran, Trouble> {
         let image = self.image(&run.language)?;
         match &run.test {
             Test::Stdin(input) => {
                 let mut guest = load(image, run, "__main__", input.clone())?;
-                let end = end(guest.ask(header(json!({"op": "main"})), &[]));
+                let end = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
+                self.leave(&guest);
                 Ok(ran(&guest, run, end))
             }
             Test::Call { function, args, kwargs } => {
                 let mut guest = load(image, run, "solution", Vec::new())?;
-                let ready = end(guest.ask(header(json!({"op": "main"})), &[]));
-                if ready != End::Finished {
-                    return Ok(ran(&guest, run, ready));
+                let mut end = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
+                if end == End::Finished {
+                    let call = header(json!({"op": "call", "function": function}));
+                    end = end_of_ask(guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]))?;
                 }
-                let call = header(json!({"op": "call", "function": function}));
-                let end = end(guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]));
+                self.leave(&guest);
                 Ok(ran(&guest, run, end))
             }
             Test::Assert { setup, text } => self.judge(image, run, setup, text),
@@ -115,51 +131,62 @@ impl Programs {
     }
 
     /// Runs the program on the companion's thread and the text that judges it on this one.
-    fn judge(&self, image: &Image, run: &Run, setup: &str, text: &str) -> Result<Ran, String> {
+    fn judge(&self, image: &Image, run: &Run, setup: &str, text: &str) -> Result<Ran, Trouble> {
         let (mine, theirs) = line();
         let (finished, program_ran) = channel();
         let program = {
             let (ready, run) = (image.ready.clone(), run.clone());
-            let info = image.info.clone();
+            let (info, tainted) = (image.info.clone(), Arc::clone(&self.tainted));
             move || {
+                let served = serve(&Image { info, ready }, &run, &theirs, &tainted);
                 // Nobody waits any more when the judge broke; then there is nothing to tell.
-                let _ = finished.send(serve(&Image { info, ready }, &run, &theirs));
+                let _ = finished.send(served);
             }
         };
         self.companion.run(Box::new(program));
         // The program says when it is loaded; silence means that it ended before.
         let verdict = match mine.hear() {
-            Some(Word::Reply(_)) => Some(verdict(image, run, &mine, setup, text)?),
+            Some(Word::Reply(_)) => Some(self.verdict(image, run, &mine, setup, text)?),
             _ => None,
         };
         drop(mine);
-        let mut ran = program_ran.recv().map_err(|_| "the thread of the program is gone".to_owned())??;
+        let gone = |_| Trouble::Passing("the thread of the program is gone".to_owned());
+        let mut ran = program_ran.recv().map_err(gone)??;
         if ran.end == End::Finished {
             ran.end = verdict.unwrap_or_else(|| End::Raised("the program could not be loaded".to_owned()));
         }
         Ok(ran)
     }
+
+    /// Judges a program that answers on `line`.
+    fn verdict(&self, image: &Image, run: &Run, line: &Line, setup: &str, text: &str) -> Result<End, Trouble> {
+        let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
+        let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
+        let mut judge = start(image, State::new(limits, run.seed, Vec::new()))?;
+        judge.connect(line.clone());
+        judge.begin(limits).map_err(broken)?;
+        let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
+        self.leave(&judge);
+        match answer {
+            // How the program ended is told by the program's own thread.
+            Err(Stopped::ByPeer) => Ok(End::Finished),
+            other => end_of_ask(other),
+        }
+    }
 }
 
-/// Judges a program that answers on `line`.
-fn verdict(image: &Image, run: &Run, line: &Line, setup: &str, text: &str) -> Result<End, String> {
-    let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
-    let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
-    let mut judge = start(image, State::new(limits, run.seed, Vec::new()))?;
-    judge.connect(line.clone());
-    judge.begin(limits).map_err(broken)?;
-    let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
-    Ok(match answer {
-        // How the program ended is told by the program's own thread.
-        Err(Stopped::ByPeer) => End::Finished,
-        other => end(other),
-    })
+/// Why there is no answer, which is never the program's doing.
+enum Trouble {
+    /// It will be the same the next time.
+    Lasting(String),
+    /// It may not happen again.
+    Passing(String),
 }
 
 /// The program's side: loads it, then answers what the judge asks until the line is gone.
-fn serve(image: &Image, run: &Run, line: &Line) -> Result<Ran, String> {
+fn serve(image: &Image, run: &Run, line: &Line, tainted: &AtomicBool) -> Result<Ran, Trouble> {
     let mut guest = load(image, run, "solution", Vec::new())?;
-    let mut how = end(guest.ask(header(json!({"op": "main"})), &[]));
+    let mut how = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
     if how == End::Finished {
         guest.connect(line.clone());
         line.say(Word::Reply(Vec::new()));
@@ -169,35 +196,37 @@ fn serve(image: &Image, run: &Run, line: &Line) -> Result<Ran, String> {
                     line.say(Word::Reply(answer));
                 }
                 Err(stopped) => {
-                    how = end(Err(stopped));
+                    how = end_of_ask(Err(stopped))?;
                     break;
                 }
             }
         }
     }
+    tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
     Ok(ran(&guest, run, how))
 }
 
 /// An instance with the program's code in it, its work and its clock about to begin.
-fn load(image: &Image, run: &Run, module: &str, stdin: Vec<u8>) -> Result<Guest, String> {
+fn load(image: &Image, run: &Run, module: &str, stdin: Vec<u8>) -> Result<Guest, Trouble> {
     let mut guest = start(image, State::new(run.limits, run.seed, stdin))?;
     let loaded = guest.ask(header(json!({"op": "load", "module": module})), &[&run.code]);
     match loaded {
         Ok(_) => {}
         Err(Stopped::Ended(End::OutOfMemory)) => {}
-        Err(other) => return Err(format!("compiled code cannot be loaded: {other:?}")),
+        Err(Stopped::ByHost) => return Err(no_result(&Stopped::ByHost)),
+        Err(other) => return Err(Trouble::Lasting(format!("compiled code cannot be loaded: {other:?}"))),
     }
     guest.begin(run.limits).map_err(broken)?;
     Ok(guest)
 }
 
-fn start(image: &Image, state: State) -> Result<Guest, String> {
+fn start(image: &Image, state: State) -> Result<Guest, Trouble> {
     Guest::start(&image.ready, state).map_err(broken)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
-fn broken(error: wasmtime::Error) -> String {
-    format!("an instance cannot be made: {error:#}")
+fn broken(error: wasmtime::Error) -> Trouble {
+    Trouble::Passing(format!("an instance cannot be made: {error:#}"))
 }
 
 fn header(value: Value) -> Map<String, Value> {
@@ -207,12 +236,21 @@ fn header(value: Value) -> Map<String, Value> {
     }
 }
 
-fn end(answer: Result<Vec<u8>, Stopped>) -> End {
+/// How a program ended, as its driver or the engine tells.
+fn end_of_ask(answer: Result<Vec<u8>, Stopped>) -> Result<End, Trouble> {
     match answer {
-        Ok(answer) => end_of(&answer),
-        Err(Stopped::Ended(end)) => end,
-        Err(Stopped::ByPeer) => End::Finished,
+        Ok(answer) => Ok(end_of(&answer)),
+        Err(Stopped::Ended(end)) => Ok(end),
+        Err(Stopped::ByPeer) => Ok(End::Finished),
+        Err(Stopped::ByHost) => Err(no_result(&Stopped::ByHost)),
     }
+}
+
+fn no_result(stopped: &Stopped) -> Trouble {
+    Trouble::Passing(match stopped {
+        Stopped::ByHost => "the system has no memory for the program".to_owned(),
+        other => format!("the instance ended without a result: {other:?}"),
+    })
 }
 
 fn ran(guest: &Guest, run: &Run, end: End) -> Ran {
@@ -236,6 +274,10 @@ impl Handler for Programs {
 
     fn answer(&mut self, request: Request) -> Reply {
         self.reply(&request)
+    }
+
+    fn is_tainted(&self) -> bool {
+        self.tainted.load(Ordering::Relaxed)
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum Stop {
     Memory,
     #[error("the program under test ended")]
     Peer,
+    #[error("the system gave no memory")]
+    Host,
 }
 
 /// The functions every image exports.
@@ -110,6 +112,11 @@ impl ResourceLimiter for State {
             }
         }
         Ok(granted)
+    }
+
+    /// Memory that was granted and that the system does not have is our failure. A program must not see it as its own limit.
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        if error.is::<std::io::Error>() { Err(Stop::Host.into()) } else { Ok(()) }
     }
 
     /// Tables are made with their image and never grow.

@@ -1,6 +1,7 @@
 //! Where rows come from: one file a format. Rows come one by one, in the order of the file; a row that cannot be read is told as
 //! such and the next one follows where the format allows it.
 
+mod chunks;
 mod csv;
 mod json;
 mod jsonl;

@@ -11,6 +11,7 @@ use assay_core::{
 };
 use futures::FutureExt;
 use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::cache::outcome_key;
 use crate::metrics;
@@ -46,6 +47,8 @@ pub(crate) struct Finished {
     slots: Vec<Vec<PartDone>>,
     open: usize,
     cancel: CancelFlag,
+    /// Wakes the tasks of lanes that wait, which look at no flag while they do.
+    _dropped: DropGuard,
 }
 
 impl Drop for Finished {
@@ -58,6 +61,7 @@ impl Drop for Finished {
 pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     let (sender, results) = mpsc::unbounded_channel();
     let cancel = CancelFlag::new();
+    let dropped = CancellationToken::new();
     let shared = Arc::new(Lanes {
         inner: Arc::clone(inner),
         plan: Arc::clone(plan),
@@ -74,6 +78,7 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();
             let lane = shared.inner.lane_permits(plan.tasks[units[0].task].lane());
+            let dropped = dropped.clone();
             inner.tasks.spawn(async move {
                 let graded = async {
                     // The semaphore cannot be closed: it lives as long as the engine.
@@ -82,7 +87,8 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
                 };
                 let done = tokio::select! {
                     biased;
-                    // Dropping a grader's future also ends its sandboxed processes.
+                    // Dropping a grader's future also kills the sandboxed processes that work for it.
+                    () = dropped.cancelled() => return,
                     () = shared.inner.stopping.cancelled() => shared.stopped(&units),
                     done = graded => done,
                 };
@@ -104,7 +110,8 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     inner.workers.submit(&plan.batch.caller, jobs.collect());
 
     let slots = plan.batch.items.iter().map(|_| Vec::new()).collect();
-    Finished { plan: Arc::clone(plan), results, slots, open: plan.batch.items.len(), cancel }
+    let _dropped = dropped.drop_guard();
+    Finished { plan: Arc::clone(plan), results, slots, open: plan.batch.items.len(), cancel, _dropped }
 }
 
 impl Finished {

@@ -1,5 +1,6 @@
 //! Stage 1, plan: checks every distinct task, prepares each once, and orders the work.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -62,16 +63,28 @@ pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kep
     let (admitted, received_us) = (inner.clock.monotonic(), inner.clock.unix_us());
     let (distinct, mut units) = distinct_tasks(inner, &batch)?;
     let tasks = prepare(inner, &batch.caller, distinct).await;
-    units.sort_by_key(|unit| {
-        let bytes = batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
-        (lane_rank(tasks[unit.task].lane()), std::cmp::Reverse(bytes))
-    });
+    order(&mut units, &tasks, &batch);
     let mut task_of = vec![0; batch.items.len()];
     for unit in units.iter().filter(|unit| unit.part == 0) {
         task_of[unit.item] = unit.task;
     }
     let (graders, around) = (inner.graders.clone(), Surroundings::default());
     Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, graders, around, task_of })
+}
+
+/// Long work first, so that none is left over when the rest is done. Units that a grader takes several of at once stay together by
+/// task, at the place of the longest among them.
+fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
+    let bytes = |unit: &Unit| batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
+    let mut longest = vec![0; tasks.len()];
+    for unit in units.iter() {
+        longest[unit.task] = bytes(unit).max(longest[unit.task]);
+    }
+    units.sort_by_key(|unit| {
+        let task = &tasks[unit.task];
+        let group = (task.spec.at_once > 1).then_some((Reverse(longest[unit.task]), unit.task));
+        (lane_rank(task.lane()), group, Reverse(bytes(unit)))
+    });
 }
 
 /// Lanes that wait for others go first, so that the cores work meanwhile.

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_cell::Wall;
 use assay_correction::channel::Settings;
 use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
@@ -168,7 +169,7 @@ impl Default for Engine {
 }
 
 /// `[cells]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cells {
     /// Processes that run untrusted work; 0 for one a core.
@@ -179,6 +180,16 @@ pub struct Cells {
     /// Binary that cells are started from; empty for this one.
     #[serde(serialize_with = "printed")]
     pub program: PathBuf,
+    /// Requests after which a cell is replaced.
+    pub uses: u32,
+    /// Walls of the kernel without which the node does not start.
+    pub require: Vec<Wall>,
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self { count: 0, images: PathBuf::new(), program: PathBuf::new(), uses: 2_000, require: Vec::new() }
+    }
 }
 
 /// `[sql]`
@@ -442,6 +453,9 @@ fn parse(table: &Table) -> Result<Config, String> {
         ));
     }
     config.server.check()?;
+    if config.cells.uses == 0 {
+        return Err("`cells.uses` is at least 1".to_owned());
+    }
     let postgres = config.sql.postgres.reveal();
     if !postgres.is_empty() && !["postgres://", "postgresql://"].iter().any(|scheme| postgres.starts_with(scheme)) {
         return Err("`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned());

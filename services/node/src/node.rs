@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
+use assay_cell::{CellError, Confinement, Wall};
 use assay_core::execution::Execute;
 use assay_core::reward_model::{ModelError, RewardModels};
 use assay_core::store::Store;
@@ -55,6 +56,15 @@ pub enum NodeError {
     /// This binary cannot be found, which cells are started from.
     #[error("cannot find the binary that cells are started from: {0}; name it in `cells.program`")]
     Cells(std::io::Error),
+    /// The kernel does not hold cells back as the configuration requires.
+    #[error(
+        "the kernel does not give cells {}, which `cells.require` names; allow it on this machine or take it from the list",
+        names(.0)
+    )]
+    Unconfined(Vec<Wall>),
+    /// Cells do not say what they gave up.
+    #[error("cells do not answer: {0}")]
+    Silent(CellError),
     /// The address cannot be listened on.
     #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
     Listen {
@@ -106,7 +116,7 @@ impl Node {
             completion_bytes: config.engine.completion_bytes,
             prepared_bytes: config.engine.prepared_bytes,
             outcome_bytes: config.engine.outcome_bytes,
-            in_cells: 2 * sandboxes.cells.count(),
+            in_cells: 2 * sandboxes.count(),
             ..defaults
         };
         let policies = config.policies().map_err(|(name, error)| NodeError::Policy { name, error })?;
@@ -148,6 +158,14 @@ impl Node {
         self.models.as_ref()
     }
 
+    /// What cells gave up before they took work.
+    ///
+    /// # Errors
+    /// [`CellError`] when no cell answers.
+    pub async fn confinement(&self) -> Result<Confinement, CellError> {
+        self.sandboxes.confinement().await
+    }
+
     /// Runs programs without grading them.
     #[must_use]
     pub fn programs(&self) -> &dyn Execute {
@@ -163,7 +181,7 @@ impl Node {
         let defaults = ApiLimits::default();
         let pools = if self.config.sql.postgres.reveal().is_empty() { 0 } else { self.config.sql.postgres_databases };
         let connections = ConnectionLimits {
-            most: files::connections(server.connections, self.sandboxes.cells.count(), pools),
+            most: files::connections(server.connections, self.sandboxes.processes(), pools),
             head: Duration::from_secs(server.head_seconds),
             idle: Duration::from_secs(server.idle_seconds),
             reply_pause: Duration::from_secs(server.reply_pause_seconds),
@@ -213,6 +231,9 @@ impl Node {
         if let Err(error) = self.sandboxes.start() {
             tracing::warn!(%error, "cells cannot be started");
         }
+        if !self.config.cells.require.is_empty() {
+            check_confinement(&self.sandboxes, &self.config.cells.require).await?;
+        }
         let warming = tokio::spawn(self.warm_up());
         let loading = tokio::spawn({
             let (models, config) = (Arc::clone(&self.models), self.config.reward_models.clone());
@@ -245,7 +266,10 @@ impl Node {
         let (engine, sandboxes, warming) = (self.engine.clone(), self.sandboxes.clone(), Arc::clone(&self.warming));
         warming.store(true, Ordering::Release);
         async move {
-            tokio::join!(engine.warm(), sandboxes.warm());
+            let (.., confined) = tokio::join!(engine.warm(), sandboxes.warm(), check_confinement(&sandboxes, &[]));
+            if let Err(error) = confined {
+                tracing::warn!(%error, "it is not known what holds cells back");
+            }
             warming.store(false, Ordering::Release);
             tracing::info!("ready to grade");
         }
@@ -255,7 +279,7 @@ impl Node {
     /// requests, and closes the record.
     async fn finish(&self) {
         self.engine.drain(Duration::from_secs(self.config.server.shutdown_seconds)).await;
-        self.sandboxes.cells.stop().await;
+        self.sandboxes.stop().await;
         // Batches that wait for models have failed by now, and other requests had the same time.
         tokio::join!(self.models.stop(LAST_REPLIES), self.engine.shut_down(Duration::ZERO));
     }
@@ -264,6 +288,27 @@ impl Node {
     pub async fn stop(self) {
         self.finish().await;
     }
+}
+
+/// Logs which walls cells are without.
+///
+/// # Errors
+/// [`NodeError::Unconfined`] without one that is required, [`NodeError::Silent`].
+async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(), NodeError> {
+    let confinement = sandboxes.confinement().await.map_err(NodeError::Silent)?;
+    let missing: Vec<Wall> = confinement.walls().filter(|(_, holds)| !holds).map(|(wall, _)| wall).collect();
+    let refused: Vec<Wall> = missing.iter().copied().filter(|wall| required.contains(wall)).collect();
+    if !refused.is_empty() {
+        return Err(NodeError::Unconfined(refused));
+    }
+    if !missing.is_empty() {
+        tracing::warn!(missing = names(&missing), "this kernel does not give cells every wall");
+    }
+    Ok(())
+}
+
+fn names(walls: &[Wall]) -> String {
+    walls.iter().map(|wall| format!("`{}`", wall.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 /// Counts the entries of the configured record that the database rejected, also while a server uses the record.

@@ -1,7 +1,77 @@
-//! The binary that tests start cells from: a test's own binary answers to the test harness, not to the hidden role.
+//! The binary that tests start cells from: a test's own binary answers to the test harness, not to the hidden role. Told to
+//! `__escape`, it gives up what a cell gives up and then tries to get out, as code that took a cell over would.
 
+use std::io::{Error, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// First argument of a process that tries to get out; the port of a listener follows.
+const ESCAPE: &str = "__escape";
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(ESCAPE) {
+        let port = arguments.next().and_then(|port| port.parse().ok());
+        return port.map_or(ExitCode::FAILURE, escape);
+    }
     assay_node::sandboxes::answer_role().unwrap_or(ExitCode::FAILURE)
+}
+
+/// Prints what could be done before anything was given up, behind the walls that are built first, and behind all of them. Numbers are
+/// errors of the system; 0 is success.
+fn escape(port: u16) -> ExitCode {
+    let free = attempts(port);
+    let isolation = assay_cell::isolate(&[]);
+    let isolated = attempts(port);
+    let confinement = isolation.confine();
+    let confined = attempts(port);
+    let report = json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });
+    let mut out = std::io::stdout();
+    let written = writeln!(out, "{report}").and_then(|()| out.flush());
+    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn attempts(port: u16) -> Value {
+    let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    json!({
+        "open": errno(std::fs::File::open("/etc/passwd").and_then(|mut file| file.read(&mut [0; 1]))),
+        "create": errno(std::fs::write(std::env::temp_dir().join(format!("assay-escape-{}", std::process::id())), b"x")),
+        "connect": errno(TcpStream::connect_timeout(&listener, Duration::from_secs(5))),
+        "program": errno(std::process::Command::new("/bin/true").status()),
+        "kill": errno(rustix::process::test_kill_process(parent())),
+        "tgkill": signal(parent().as_raw_nonzero().get()),
+        "tgkill_itself": signal(rustix::process::getpid().as_raw_nonzero().get()),
+        "ioctl": errno(rustix::io::ioctl_fionread(std::io::stdin())),
+        "code": map_code(),
+    })
+}
+
+fn parent() -> rustix::process::Pid {
+    rustix::process::getppid().unwrap_or(rustix::process::Pid::INIT)
+}
+
+/// Sends no signal, but asks whether one could be sent to the first thread of a process.
+#[expect(unsafe_code, reason = "nothing wraps this call")]
+fn signal(process: i32) -> i32 {
+    // SAFETY: signal 0 does nothing to anybody.
+    let answered = unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
+    if answered == 0 { 0 } else { Error::last_os_error().raw_os_error().unwrap_or(-1) }
+}
+
+/// Maps a page that could be executed.
+#[expect(unsafe_code, reason = "nothing wraps this call")]
+fn map_code() -> i32 {
+    let (read, execute) = (libc::PROT_READ, libc::PROT_EXEC);
+    let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new page of nobody's, which is never run and stays until the process ends.
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, read | execute, private, -1, 0) };
+    if page == libc::MAP_FAILED { Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
+}
+
+fn errno<T, E: Into<Error>>(result: Result<T, E>) -> i32 {
+    // Errors without a number are made by the standard library; none of these calls gives one.
+    result.map_or_else(|error| error.into().raw_os_error().unwrap_or(-1), |_| 0)
 }

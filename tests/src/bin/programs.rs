@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
 use assay_cell::{CellOptions, Cells};
+use assay_node::sandboxes::Work;
 use assay_core::{Clock, SystemClock};
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
 use clap::Parser;
@@ -156,7 +157,8 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
 fn cells(count: usize) -> anyhow::Result<Cells> {
     let images = assay_tests::config(Path::new(""))?.cells.images;
     let program = std::env::current_exe()?;
-    Ok(Cells::new(CellOptions { program, arguments: vec![images.into_os_string()], count }))
+    let arguments = Work::Programs(images).arguments(&[]);
+    Ok(Cells::new(CellOptions { program, arguments, count, uses: u32::MAX }))
 }
 
 async fn compile(cells: &Cells, text: &str) -> anyhow::Result<Vec<u8>> {

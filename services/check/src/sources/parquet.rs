@@ -7,12 +7,13 @@ use parquet::record::reader::RowIter;
 use serde_json::Value;
 
 use super::Places;
+use super::chunks::Chunks;
 use super::pages::CheckedFile;
 use crate::row::{DatasetRow, Read};
 
 pub(super) fn rows(file: std::fs::File, places: Places) -> Result<impl Iterator<Item = Read> + Send, String> {
     // The library answers most broken files with an error, and some with a panic.
-    let opened = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(file)));
+    let opened = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(Chunks(file))));
     let reader = opened.map_err(|_| "its metadata are broken".to_owned())?.map_err(|error| error.to_string())?;
     let names = reader.metadata().file_metadata().schema_descr().root_schema().get_fields();
     if names.is_empty() {

@@ -1,5 +1,6 @@
 //! `assay doctor`: what is installed, and each grader tested on its own example, with timings.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -33,6 +34,8 @@ struct Report {
     set_aside: u64,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
+    /// Walls of the kernel around cells, and whether each holds.
+    confinement: BTreeMap<&'static str, bool>,
     images: Vec<Image>,
     graders: Vec<SelfTest>,
 }
@@ -76,6 +79,12 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
             )?;
         }
         writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
+        let walls = |wanted: bool| {
+            let walls = report.confinement.iter().filter(|(_, holds)| **holds == wanted);
+            let names: Vec<&str> = walls.map(|(wall, _)| *wall).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        writeln!(out, "cells are confined by {}; missing on this machine: {}", walls(true), walls(false))?;
         for image in &report.images {
             let Image { language, version, hash, modules, p50_us, p99_us } = image;
             let modules = modules.len();
@@ -134,6 +143,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             p99_us: at(99),
         });
     }
+    let confinement = node.confinement().await?.walls().map(|(wall, holds)| (wall.as_str(), holds)).collect();
     let mut images = Vec::new();
     for image in installed {
         let (p50_us, p99_us) = time_program(&node, &clock, &image.language).await?;
@@ -149,6 +159,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         database,
         set_aside,
         first_grade_us: first_grade_us.unwrap_or_default(),
+        confinement,
         images,
         graders,
     })

@@ -187,6 +187,23 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
 }
 
 #[tokio::test]
+async fn dropping_a_batch_drops_the_work_that_waits() {
+    let house = house();
+    let engine = house.engine.clone();
+    let grading =
+        tokio::spawn(async move { engine.grade(batch(vec![item("waiting", "1", "never")]), Mode::Whole).await });
+    house.stuck.begun.notified().await;
+    grading.abort();
+    // Without it this waits until the harness gives up.
+    house.stuck.dropped.notified().await;
+    assert!(grading.await.is_err_and(|error| error.is_cancelled()));
+    while house.engine.admission().items_in_flight() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(house.memory.grades().is_empty());
+}
+
+#[tokio::test]
 async fn a_full_node_refuses_whole_batches_with_a_time() {
     let house = house_with(Memory::default(), Limits { workers: 1, items_in_flight: 2, ..Limits::default() });
     let items = |n: usize| (0..n).map(|_| item("exact", "1", "1")).collect::<Vec<_>>();

@@ -53,6 +53,22 @@ pub(crate) struct Exact {
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
     failed_once: Arc<AtomicBool>,
+    pub(crate) stuck: Arc<Stuck>,
+}
+
+/// Tells of work that never ends: that it began, and that it was dropped.
+#[derive(Default)]
+pub(crate) struct Stuck {
+    pub(crate) begun: Notify,
+    pub(crate) dropped: Notify,
+}
+
+struct StuckWork(Arc<Stuck>);
+
+impl Drop for StuckWork {
+    fn drop(&mut self) {
+        self.0.dropped.notify_one();
+    }
 }
 
 impl Exact {
@@ -71,7 +87,7 @@ impl Exact {
     }
 
     fn new(spec: &'static Spec) -> Self {
-        Self { spec, prepared: Arc::default(), graded: Arc::default(), failed_once: Arc::default() }
+        Self { spec, prepared: Arc::default(), graded: Arc::default(), failed_once: Arc::default(), stuck: Arc::default() }
     }
 }
 
@@ -99,7 +115,7 @@ impl Grader for Exact {
                     graded: Arc::clone(&self.graded),
                     failed_once: Arc::clone(&self.failed_once),
                 };
-                if self.spec.lane == Lane::Cpu { Ok(Arc::new(exact)) } else { Ok(Arc::new(Waiting(exact))) }
+                if self.spec.lane == Lane::Cpu { Ok(Arc::new(exact)) } else { Ok(Arc::new(Waiting(exact, Arc::clone(&self.stuck)))) }
             }
         }
     }
@@ -132,13 +148,15 @@ impl PureGrader for ExactText {
 }
 
 /// The same, but yields to other tasks before it answers, and never answers if a completion is `never`.
-struct Waiting(ExactText);
+struct Waiting(ExactText, Arc<Stuck>);
 
 impl Prepared for Waiting {
     fn grade<'a>(&'a self, items: &'a [&'a Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             if items.iter().any(|item| item.completion.text() == "never") {
+                let _work = StuckWork(Arc::clone(&self.1));
+                self.1.begun.notify_one();
                 std::future::pending::<()>().await;
             }
             items.iter().map(|item| self.0.grade_one(item)).collect()
@@ -325,6 +343,7 @@ pub(crate) struct House {
     pub(crate) memory: Arc<Memory>,
     pub(crate) prepared: Arc<AtomicUsize>,
     pub(crate) graded: Arc<AtomicUsize>,
+    pub(crate) stuck: Arc<Stuck>,
 }
 
 pub(crate) fn house() -> House {
@@ -345,9 +364,11 @@ pub(crate) fn house_with(memory: Memory, limits: Limits) -> House {
 fn house_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -> House {
     let exact = Exact::cpu();
     let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
+    let waiting = Exact::waiting();
+    let stuck = Arc::clone(&waiting.stuck);
     let memory = Arc::new(memory);
     let engine = Engine::start(EngineParts {
-        graders: GraderTable::new(vec![Arc::new(exact), Arc::new(Exact::waiting())]),
+        graders: GraderTable::new(vec![Arc::new(exact), Arc::new(waiting)]),
         store: Some(memory.clone()),
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
@@ -356,7 +377,7 @@ fn house_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -
         channels: ChannelSettings { estimate: Settings { declared, ..Settings::default() }, refresh: Duration::ZERO },
     })
     .unwrap();
-    House { engine, memory, prepared, graded }
+    House { engine, memory, prepared, graded, stuck }
 }
 
 pub(crate) fn item(grader: &str, answer: &str, completion: &str) -> BatchItem {

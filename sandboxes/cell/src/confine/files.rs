@@ -1,0 +1,40 @@
+//! Access to files, the network and other processes, given up by Landlock.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope,
+};
+
+/// The newest rules this knows; an older kernel holds to those it has.
+const NEWEST: ABI = ABI::V6;
+
+/// The process's own entry: the engine reads its page map.
+const OWN_ENTRY: &str = "/proc/self";
+
+/// Whether this thread, and those it starts, may read what is `readable` and nothing else from now on.
+pub(super) fn restrict(readable: &[&Path]) -> bool {
+    match try_restrict(readable) {
+        Ok(status) => status != RulesetStatus::NotEnforced,
+        Err(error) => {
+            tracing::warn!(%error, "the cell could not give up access to files");
+            false
+        }
+    }
+}
+
+fn try_restrict(readable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
+    let mut rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .handle_access(AccessNet::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?
+        .create()?;
+    for path in readable.iter().copied().chain([Path::new(OWN_ENTRY)]) {
+        // What does not exist cannot be read either.
+        if let Ok(opened) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(opened, AccessFs::ReadFile | AccessFs::ReadDir))?;
+        }
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}

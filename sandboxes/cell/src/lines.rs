@@ -1,0 +1,93 @@
+//! What a cell writes to its standard error, as lines of the log.
+//!
+//! A cell that was taken over could write anything there, without end. So lines are cut, few of them are logged, and the
+//! rest is read and dropped, so that a cell never blocks on a full pipe.
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Longest line that is logged, in bytes.
+const LONGEST: usize = 1_024;
+
+/// Most lines of one cell that are logged. A cell that works as it should writes none.
+const MOST: usize = 50;
+
+/// Bytes read at once.
+const PIECE: usize = 4_096;
+
+/// Splits a stream into lines with bounded memory.
+#[derive(Default)]
+struct Lines {
+    line: Vec<u8>,
+    logged: usize,
+}
+
+impl Lines {
+    /// Takes a piece of the stream; `log` is called for each line that is complete and is to be logged.
+    fn take(&mut self, piece: &[u8], mut log: impl FnMut(&str)) {
+        for byte in piece {
+            match byte {
+                b'\n' => self.finish(&mut log),
+                byte if self.line.len() < LONGEST => self.line.push(*byte),
+                // The rest of a line that is too long.
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(&mut self, log: &mut impl FnMut(&str)) {
+        let line = std::mem::take(&mut self.line);
+        if line.iter().all(u8::is_ascii_whitespace) || self.logged > MOST {
+            return;
+        }
+        self.logged += 1;
+        if self.logged > MOST {
+            log("it writes more lines, which are dropped");
+        } else {
+            log(String::from_utf8_lossy(&line).trim_end());
+        }
+    }
+}
+
+/// Logs the lines of a cell until the stream ends.
+pub(crate) async fn log(mut stream: impl AsyncRead + Unpin, process: u32) {
+    let (mut lines, mut piece) = (Lines::default(), vec![0; PIECE]);
+    let mut log = |line: &str| tracing::warn!(process, line, "a cell wrote to its standard error");
+    // An error means that the stream has ended as well.
+    while let Ok(read @ 1..) = stream.read(&mut piece).await {
+        lines.take(&piece[..read], &mut log);
+    }
+    lines.finish(&mut log);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logged(pieces: &[&[u8]]) -> Vec<String> {
+        let (mut lines, mut logged) = (Lines::default(), Vec::new());
+        for piece in pieces {
+            lines.take(piece, |line| logged.push(line.to_owned()));
+        }
+        lines.finish(&mut |line: &str| logged.push(line.to_owned()));
+        logged
+    }
+
+    #[test]
+    fn lines_are_joined_over_pieces() {
+        assert_eq!(logged(&[b"one\ntw", b"o\n\n", b"three"]), ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let long = vec![b'x'; 1 << 20];
+        let lines = logged(&[&long, b"y\nnext\n"]);
+        assert_eq!((lines[0].len(), lines[1].as_str(), lines.len()), (LONGEST, "next", 2));
+    }
+
+    #[test]
+    fn a_flood_of_lines_is_logged_in_part() {
+        let lines = logged(&["flood\n".repeat(100_000).as_bytes()]);
+        assert_eq!(lines.len(), MOST + 1);
+        assert_eq!(lines.last().map(String::as_str), Some("it writes more lines, which are dropped"));
+    }
+}

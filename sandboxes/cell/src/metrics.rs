@@ -1,0 +1,28 @@
+//! Every metric of the pools, described in one place.
+
+use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+
+use crate::Confinement;
+
+const ENDED: &str = "assay_cells_ended_total";
+const CONFINED: &str = "assay_cells_confined";
+
+/// Names of all metrics of the pools.
+pub const NAMES: &[&str] = &[ENDED, CONFINED];
+
+pub(crate) fn describe() {
+    describe_counter!(ENDED, Unit::Count, "Cells that ended while the pool was in use, by reason.");
+    describe_gauge!(CONFINED, "Whether cells gave something up before they took work, by wall.");
+}
+
+/// Notes that a cell ended or was ended.
+pub(crate) fn ended(reason: &'static str) {
+    counter!(ENDED, "reason" => reason).increment(1);
+}
+
+/// Notes what cells gave up.
+pub(crate) fn confined(confinement: Confinement) {
+    for (wall, holds) in confinement.walls() {
+        gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(holds)));
+    }
+}

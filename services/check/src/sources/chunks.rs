@@ -1,0 +1,57 @@
+//! Responsible for the bytes of a Parquet file. The library skips values that lie beyond the end of a file one by one, without an
+//! error: a page that claims two thousand million of them takes a minute. Here the end of the file is an error.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read};
+
+use bytes::Bytes;
+use parquet::errors::Result;
+use parquet::file::reader::{ChunkReader, Length};
+
+/// A file that answers reads beyond its end with an error.
+pub(super) struct Chunks(pub(super) File);
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = Bounded<BufReader<File>>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        self.0.get_read(start).map(Bounded)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// A stream whose end is an error.
+pub(super) struct Bounded<R>(R);
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(into)? {
+            0 if !into.is_empty() => Err(io::Error::new(ErrorKind::UnexpectedEof, "the file ends here")),
+            read => Ok(read),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_beyond_the_end_is_an_error() {
+        let mut stream = Bounded(b"abc".as_slice());
+        let mut into = [0; 3];
+        stream.read_exact(&mut into).unwrap();
+        assert_eq!(&into, b"abc");
+        assert_eq!(stream.read(&mut into).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(stream.read(&mut []).unwrap(), 0);
+    }
+}

@@ -1,0 +1,128 @@
+//! The hidden role in which this binary is a cell: what it is told, what it gives up, what it then answers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use assay_cell::{
+    Confinement, Handlers, Isolation, Wall, close_inherited, end_with_parent, ignore_stop_signals, isolate, role,
+    survive_file_limits,
+};
+use assay_sqlbox::Databases;
+use assay_wasm::{Folder, Programs};
+
+use crate::{config, observe};
+
+/// Native stack of the thread that answers requests in a cell: guests run on it.
+const CELL_STACK: usize = 192 << 20;
+
+/// Longest wait of an exiting cell for the log to be written.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// What a cell answers. Programs and queries never share a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Requests about programs, with the images of this folder.
+    Programs(PathBuf),
+    /// Requests about databases.
+    Queries,
+}
+
+impl Work {
+    /// The arguments of a cell that does this work, behind all of these walls.
+    #[must_use]
+    pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
+        let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
+        let (kind, images) = match self {
+            Self::Programs(images) => ("programs", images.clone().into_os_string()),
+            Self::Queries => ("queries", OsString::new()),
+        };
+        vec![images, kind.into(), walls.join(",").into()]
+    }
+
+    /// Reads what [`Work::arguments`] wrote.
+    fn read(arguments: Vec<OsString>) -> Option<(Self, Vec<Wall>)> {
+        let [images, kind, walls] = <[OsString; 3]>::try_from(arguments).ok()?;
+        let work = match kind.to_str()? {
+            "programs" => Self::Programs(images.into()),
+            "queries" => Self::Queries,
+            _ => return None,
+        };
+        let walls = walls.to_str()?.split(',').filter(|name| !name.is_empty()).map(Wall::named);
+        Some((work, walls.collect::<Option<_>>()?))
+    }
+}
+
+/// Serves as a cell when this process was started as one; `None` otherwise. The first thing a binary with a node asks.
+#[must_use]
+pub fn answer_role() -> Option<ExitCode> {
+    survive_file_limits();
+    let arguments = role()?;
+    close_inherited();
+    ignore_stop_signals();
+    let Some((work, walls)) = Work::read(arguments) else { return Some(ExitCode::FAILURE) };
+    let readable: &[&Path] = match &work {
+        Work::Programs(images) => &[images],
+        Work::Queries => &[],
+    };
+    // Before the log has a thread.
+    let isolation = isolate(readable);
+    // Logging twice is no error, and a cell with none still works.
+    let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
+    let cell = std::thread::Builder::new().name("assay-cell".to_owned()).stack_size(CELL_STACK);
+    let served = cell.spawn(move || serve(&work, isolation, &walls)).map(std::thread::JoinHandle::join);
+    observe::flush_logs(LAST_LINES);
+    Some(match served {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Loads what the work needs, gives up everything else, answers requests until the parent is gone.
+fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
+    if let Err(error) = end_with_parent() {
+        tracing::error!(%error, "this cell could not end with its parent");
+        return false;
+    }
+    let handlers = match work {
+        Work::Programs(images) => match Programs::load(&Folder::new(images)) {
+            Ok(programs) => Handlers::new().with(programs),
+            Err(error) => {
+                tracing::error!(%error, "this cell cannot run programs");
+                return false;
+            }
+        },
+        Work::Queries => match Databases::new() {
+            Ok(databases) => Handlers::new().with(databases),
+            Err(error) => {
+                tracing::error!(%error, "this cell cannot run queries");
+                return false;
+            }
+        },
+    };
+    let confinement = isolation.confine();
+    // Without a wall that is required it says so and does nothing else.
+    let handlers = if holds(confinement, walls) { handlers } else { Handlers::new() };
+    handlers.with(confinement).serve().is_ok()
+}
+
+fn holds(confinement: Confinement, walls: &[Wall]) -> bool {
+    walls.iter().all(|wall| confinement.holds(*wall))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_as_they_were_written() {
+        for work in [Work::Programs("/images of mine".into()), Work::Queries] {
+            for walls in [Vec::new(), Wall::ALL.to_vec()] {
+                assert_eq!(Work::read(work.arguments(&walls)), Some((work.clone(), walls)));
+            }
+        }
+        assert_eq!(Work::read(Vec::new()), None);
+        assert_eq!(Work::read(vec!["".into(), "queries".into(), "moat".into()]), None);
+    }
+}

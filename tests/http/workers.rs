@@ -1,0 +1,148 @@
+//! Workers that are killed, busy, or no longer needed, as callers meet them; and work of every size.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_core::execution::{Execution, NotExecuted};
+use assay_tests::processes::{cells_of, cpu_of, kill};
+use serde_json::{Value, json};
+
+use crate::fixtures::{Service, batch, service, service_with};
+
+/// A service whose workers for programs can be told from those of other tests.
+async fn marked_service(count: usize) -> (Service, tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("images");
+    let service = service_with(|config| {
+        std::os::unix::fs::symlink(&config.cells.images, &link).unwrap();
+        config.cells.images.clone_from(&link);
+        config.cells.count = count;
+    });
+    (service.await, folder, link)
+}
+
+fn program(text: &str, tests: &Value) -> Value {
+    json!({
+        "completion": format!("```python\n{text}\n```"),
+        "task": { "type": "code", "language": "python", "tests": tests, "limits": { "seconds": 30 } },
+    })
+}
+
+fn execution(text: &str, turn: Duration) -> Execution {
+    let (language, text) = ("python".to_owned(), text.to_owned());
+    Execution { language, text, stdin: Vec::new(), seconds: 1.0, memory_bytes: None, turn }
+}
+
+async fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn killed_workers_leave_right_programs_right() {
+    let (service, _folder, link) = marked_service(2).await;
+    let batch = batch([program("print(1)", &json!([{"stdin": "", "stdout": "1"}]))]);
+    let other = json!([{"stdin": "x", "stdout": "2"}]);
+    // Starts the workers.
+    assert_eq!(service.grade(&batch_of("print(2)", &other)).await.json()["results"][0]["verdict"], "accepted");
+    let idle = cells_of(&link);
+    assert!(!idle.is_empty());
+    idle.into_iter().for_each(kill);
+    for _ in 0..2 {
+        let reply = service.grade(&batch).await.json();
+        let result = &reply["results"][0];
+        assert_eq!((&result["verdict"], &result["score"]), (&json!("accepted"), &json!(1.0)), "{result}");
+    }
+}
+
+fn batch_of(text: &str, tests: &Value) -> Value {
+    batch([program(text, tests)])
+}
+
+#[tokio::test]
+async fn workers_that_die_again_and_again_fail_the_item_and_keep_nothing() {
+    let (service, _folder, link) = marked_service(1).await;
+    let slow = "for i in range(60_000_000): pass\nprint(1)";
+    let items = batch_of(slow, &json!([{"stdin": "", "stdout": "1"}]));
+    let grading = service.grade(&items);
+    let killing = async {
+        loop {
+            cells_of(&link).into_iter().for_each(kill);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let reply = tokio::select! { reply = grading => reply.json(), () = killing => unreachable!() };
+    let result = &reply["results"][0];
+    assert_eq!(
+        (&result["outcome"], &result["score"], &result["reward"], &result["error"]["retryable"]),
+        (&json!("failed"), &Value::Null, &Value::Null, &json!(true)),
+        "{result}"
+    );
+    let reply = service.grade(&items).await.json();
+    let result = &reply["results"][0];
+    assert_eq!((&result["verdict"], &result["cached"]), (&json!("accepted"), &json!(false)), "{result}");
+}
+
+#[tokio::test]
+async fn a_busy_node_tells_a_peer_before_it_compiles() {
+    let (service, _folder, link) = marked_service(1).await;
+    let endless = batch_of("while True: pass", &json!([{"stdin": "", "stdout": "1"}]));
+    let grading = service.grade(&endless);
+    let asking = async {
+        until(|| cells_of(&link).into_iter().any(|id| cpu_of(id) > Duration::from_millis(500))).await;
+        let executed = service.node.programs().execute(execution("print(41 + 1)", Duration::from_millis(50))).await;
+        assert!(matches!(executed, Err(NotExecuted::Busy)), "{executed:?}");
+    };
+    // Leaving this drops the batch.
+    tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), () = asking => {} }
+    let executed = service.node.programs().execute(execution("print(41 + 1)", Duration::from_secs(60))).await.unwrap();
+    assert_eq!(executed.stdout, b"42\n");
+}
+
+#[tokio::test]
+async fn a_program_ends_with_its_client() {
+    let (service, _folder, link) = marked_service(1).await;
+    let endless = batch_of("while True: pass", &json!([{"stdin": "", "stdout": "1"}]));
+    let busy = {
+        let grading = service.grade(&endless);
+        let busy = async {
+            until(|| cells_of(&link).into_iter().any(|id| cpu_of(id) > Duration::from_millis(500))).await;
+            cells_of(&link)
+        };
+        tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), busy = busy => busy }
+    };
+    // Its limit is 30 seconds of work. Within this wait the harness would not notice a worker that goes on.
+    let gone = tokio::time::timeout(Duration::from_secs(5), until(|| cells_of(&link).is_disjoint(&busy))).await;
+    assert!(gone.is_ok(), "the worker goes on without a client");
+}
+
+#[tokio::test]
+async fn ten_thousand_tests_that_print_their_limit_are_all_told() {
+    let service = service().await;
+    let tests: Vec<Value> = (0..10_000).map(|n| json!({"stdin": n.to_string(), "stdout": "0"})).collect();
+    let text = "n = int(input())\nprint(0 if n % 2 else 'x' * 16_000)";
+    let items = batch([json!({
+        "completion": format!("```python\n{text}\n```"),
+        "task": { "type": "code", "language": "python", "tests": tests, "score": "fraction", "limits": { "output_kb": 16 } },
+    })]);
+    let reply = service.grade(&items).await.json();
+    let result = &reply["results"][0];
+    assert_eq!((&result["verdict"], &result["score"]), (&json!("partial"), &json!(0.5)), "{}", result["error"]);
+    assert_eq!(result["recorded"], true);
+    let results = result["evidence"]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 10_000);
+    assert!(results.iter().enumerate().all(|(n, test)| test[0] == if n % 2 == 1 { "accepted" } else { "wrong_answer" }));
+    let page = service.get(&format!("/v1/grades/{}", result["grade"].as_str().unwrap())).await.json();
+    assert_eq!(page["evidence"]["results"].as_array().map(Vec::len), Some(10_000));
+}
+
+#[tokio::test]
+async fn a_completion_of_a_megabyte_is_graded() {
+    let service = service().await;
+    let text = format!("# {}\nprint(1)", "x".repeat(1_000_000));
+    let reply = service.grade(&batch_of(&text, &json!([{"stdin": "", "stdout": "1"}]))).await.json();
+    let result = &reply["results"][0];
+    assert_eq!((&result["outcome"], &result["recorded"]), (&json!("graded"), &json!(true)), "{result}");
+    assert!(["accepted", "too_long"].contains(&result["verdict"].as_str().unwrap()));
+}

@@ -1,0 +1,246 @@
+//! What a worker process can do once code in it is hostile: next to nothing. And what others can do to it: nothing that
+//! becomes a verdict.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use assay_cell::program::{End, Reply};
+use assay_cell::{CellError, CellOptions, Cells, Wall};
+use assay_node::sandboxes::Work;
+use assay_tests::processes::{cells_of, kill};
+use serde_json::Value;
+
+use crate::cells::{marked_pool, marked_pool_with};
+use crate::{ask, compile, images, request, run};
+
+const NOT_PERMITTED: i64 = 1;
+const NO_ACCESS: i64 = 13;
+const UNREACHABLE: i64 = 101;
+
+/// What a process could do before, and after it gave up what a worker gives up.
+fn escape() -> Value {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let Output { stdout, stderr, status } =
+        Command::new(env!("CARGO_BIN_EXE_assay-test-cell")).args(["__escape", &port]).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    serde_json::from_slice(&stdout).unwrap()
+}
+
+/// Asserts that something worked, and does not behind all walls; returns how it failed behind the walls that are built first.
+fn lost(escape: &Value, what: &str) -> i64 {
+    assert_eq!(escape["free"][what], 0, "`{what}` works before: {escape}");
+    assert_eq!(escape["confined"][what], NOT_PERMITTED, "`{what}` is filtered: {escape}");
+    escape["isolated"][what].as_i64().unwrap()
+}
+
+#[test]
+fn a_worker_cannot_signal_other_processes() {
+    let escape = escape();
+    for call in ["kill", "tgkill"] {
+        assert_eq!(lost(&escape, call), NOT_PERMITTED, "Landlock keeps signals inside as well");
+    }
+    assert_eq!(escape["confined"]["tgkill_itself"], 0, "it can abort");
+}
+
+#[test]
+fn a_worker_may_not_use_other_ioctls() {
+    assert_eq!(lost(&escape(), "ioctl"), 0, "only the filter knows requests of devices");
+}
+
+#[test]
+fn a_worker_cannot_open_files() {
+    let escape = escape();
+    for what in ["open", "create"] {
+        assert_eq!(lost(&escape, what), NO_ACCESS, "Landlock forbids it as well");
+    }
+}
+
+#[test]
+fn a_worker_cannot_start_programs() {
+    assert_eq!(lost(&escape(), "program"), NO_ACCESS, "Landlock forbids it as well");
+}
+
+#[test]
+fn a_worker_cannot_run_new_code() {
+    assert_eq!(lost(&escape(), "code"), 0, "images are mapped after the first walls are built");
+}
+
+#[test]
+fn a_worker_cannot_reach_the_network() {
+    let isolated = lost(&escape(), "connect");
+    assert!([NO_ACCESS, UNREACHABLE].contains(&isolated), "neither Landlock nor the empty network lets it: {isolated}");
+}
+
+#[tokio::test]
+async fn a_worker_runs_in_namespaces_of_its_own() {
+    let (cells, _folder, link) = marked_pool(1);
+    let confinement = cells.confinement().await.unwrap();
+    for wall in Wall::ALL {
+        assert!(confinement.holds(wall), "`{}` holds on the machines that run these tests", wall.as_str());
+    }
+    let id = cells_of(&link).into_iter().next().unwrap();
+    let of = |process: &str, kind: &str| std::fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap();
+    for kind in ["user", "net", "ipc", "uts"] {
+        assert_ne!(of(&id.to_string(), kind), of("self", kind), "{kind}");
+    }
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn a_worker_without_a_required_wall_does_no_work() {
+    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    let mut arguments = Work::Programs(images()).arguments(&[]);
+    // A wall that no machine has: the worker does not understand what it is told, and does not start.
+    arguments[2] = "moat".into();
+    let cells = Cells::new(CellOptions { program, arguments, count: 1, uses: u32::MAX });
+    let asked = cells.confinement().await;
+    assert!(matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()), "{asked:?}");
+}
+
+#[tokio::test]
+async fn stderr_of_workers_is_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, written) = (folder.path().join("cell.sh"), folder.path().join("written"));
+    let flood = format!(
+        "#!/bin/sh\nhead -c 50000000 /dev/zero | tr '\\0' x >&2\ntouch {}\nexec sleep 1000\n",
+        written.display()
+    );
+    std::fs::write(&script, flood).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let before = resident();
+    let cells = Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1, uses: u32::MAX });
+    cells.warm().unwrap();
+    while !written.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(resident() < before + 20_000, "50 MB on standard error are read and dropped");
+    cells.stop().await;
+}
+
+/// Resident memory of this process in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn workers_are_replaced_after_their_uses() {
+    let (cells, _folder, link) = marked_pool_with(1, 3);
+    let mut seen = BTreeSet::new();
+    let code = compile(&cells, "print(5)").await;
+    for _ in 0..7 {
+        seen.extend(cells_of(&link));
+        assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
+    }
+    assert!(seen.len() >= 3, "eight requests, three a worker: {seen:?}");
+    cells.stop().await;
+    assert!(cells_of(&link).is_empty());
+}
+
+/// Idle workers that are killed cost nothing, and a worker that is killed again and again is an error of ours.
+#[tokio::test]
+async fn a_killed_worker_is_never_a_verdict() {
+    let (cells, _folder, link) = marked_pool(2);
+    cells.warm().unwrap();
+    let code = compile(&cells, "print(5)").await;
+    let idle = cells_of(&link);
+    assert_eq!(idle.len(), 2);
+    idle.iter().copied().for_each(kill);
+    assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
+    let code = compile(&cells, "while True: pass").await;
+    let (request, stop) = (request(&code, ""), tokio_util::sync::CancellationToken::new());
+    let killer = tokio::spawn({
+        let (link, stop) = (link.clone(), stop.clone());
+        async move {
+            let mut killed = 0;
+            while !stop.is_cancelled() {
+                for id in cells_of(&link) {
+                    kill(id);
+                    killed += 1;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            killed
+        }
+    });
+    let asked = cells.settle(&request, crate::PATIENCE).await;
+    stop.cancel();
+    assert!(killer.await.unwrap() >= 3);
+    assert!(matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()), "{asked:?}");
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn a_crash_of_a_worker_is_told_from_a_kill() {
+    let (cells, _folder, link) = marked_pool(1);
+    let code = compile(&cells, "while True: pass").await;
+    let request = request(&code, "");
+    let asked = cells.ask(&request, crate::PATIENCE);
+    let crasher = async {
+        loop {
+            for id in cells_of(&link) {
+                let id = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+                // It may have ended a moment ago.
+                let _ = rustix::process::kill_process(id, rustix::process::Signal::SEGV);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let asked = tokio::select! { asked = asked => asked, () = crasher => unreachable!() };
+    assert!(matches!(&asked, Err(CellError::Died(death)) if death.is_crash()), "{asked:?}");
+    cells.stop().await;
+}
+
+#[tokio::test]
+async fn programs_and_queries_have_workers_of_their_own() {
+    let (programs, _folder, _link) = marked_pool(1);
+    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    let arguments = Work::Queries.arguments(&[]);
+    let queries = programs.beside(CellOptions { program, arguments, count: 1, uses: u32::MAX });
+    let code = compile(&programs, "print(5)").await;
+    assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
+    let probe = <assay_cell::query::Request as assay_cell::Words>::probe();
+    assert!(matches!(queries.ask(&probe, crate::PATIENCE).await, Ok(assay_cell::query::Reply::Built(Ok(_)))));
+    // Each ends when it is asked for the other's work.
+    let asked = ask(&queries, &code, "", crate::PATIENCE).await;
+    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
+    let asked = programs.ask(&probe, crate::PATIENCE).await;
+    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
+    // They take turns.
+    let turn = programs.turn(Duration::MAX).await.unwrap();
+    assert!(matches!(queries.turn(Duration::from_millis(10)).await.map(drop), Err(CellError::Busy)));
+    drop(turn);
+    assert!(queries.turn(Duration::from_secs(10)).await.is_ok());
+    programs.stop().await;
+    queries.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_that_breaks_its_interpreter_costs_the_worker() {
+    let (cells, _folder, link) = marked_pool(1);
+    // Reads a constant far beyond the memory of the instance.
+    let text = "
+import dis
+def f(): return 1
+op = dis.opmap
+far = [op['EXTENDED_ARG'], 0x0f, op['EXTENDED_ARG'], 0xff, op['EXTENDED_ARG'], 0xff, op['LOAD_CONST'], 0xff]
+f.__code__ = f.__code__.replace(co_code=bytes([op['RESUME'], 0] + far + [op['RETURN_VALUE'], 0]))
+f()";
+    let code = compile(&cells, text).await;
+    let before = cells_of(&link);
+    let Reply::Ran(ran) = cells.ask(&request(&code, ""), crate::PATIENCE).await.unwrap() else { panic!("not run") };
+    assert!(matches!(&ran.end, End::Raised(how) if how.contains("broke the interpreter")), "{ran:?}");
+    // Killed, and gone a moment later.
+    for _ in 0..2_000 {
+        if cells_of(&link).is_disjoint(&before) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(cells_of(&link).is_disjoint(&before));
+    cells.stop().await;
+}
