@@ -40,6 +40,7 @@ mod extract;
 mod grade;
 mod prepare;
 mod programs;
+mod result;
 mod score;
 mod spec;
 mod task;
