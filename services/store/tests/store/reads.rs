@@ -82,7 +82,7 @@ async fn large_evidence_is_read_back_whole() {
     let world = World::new();
     let store = world.open().await;
     let mut entry = entry(1, 3);
-    let results = [r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
+    let results = vec![r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
     entry.grades[1].evidence_json = Some(format!(r#"{{"results":[{results}]}}"#));
     assert!(entry.grades[1].evidence_json.as_ref().is_some_and(|json| json.len() > 500_000));
     record(&store, entry.clone()).await;
