@@ -1,5 +1,6 @@
 //! Documents say what the code does.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_core::ErrorCode;
@@ -74,4 +75,64 @@ fn every_operation_has_a_unique_id() {
     let ids: Vec<_> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
+/// The lines of a table, its head first, as cells.
+fn table_under(heading: &str, text: &str) -> Vec<Vec<String>> {
+    let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no `{heading}`"));
+    let lines = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    lines.filter(|line| !line.starts_with("|---")).map(cells).collect()
+}
+
+/// Every test of the repository, as the name of its file and its own.
+fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            if name != "target" && !name.starts_with('.') {
+                tests_of(&path, found);
+            }
+        } else if let Some(file) = name.strip_suffix(".rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut is_test = false;
+            for line in text.lines().map(str::trim) {
+                match line.split_once("fn ").and_then(|(_, rest)| rest.split_once('(')) {
+                    Some((function, _)) if is_test => {
+                        found.insert((file.to_owned(), function.to_owned()));
+                        is_test = false;
+                    }
+                    _ => is_test = line == "#[test]" || line == "#[tokio::test]" || is_test && line.starts_with("#["),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_wall_is_shown_by_tests_that_exist() {
+    let rows = table_under("## Attacks against walls", &document("docs/SECURITY.md"));
+    let (head, attacks) = rows.split_first().unwrap();
+    assert!(attacks.len() >= 15, "{} attacks", attacks.len());
+    let mut tests = BTreeSet::new();
+    tests_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut tests);
+    let mut missing = BTreeSet::new();
+    let mut shown = BTreeSet::new();
+    for attack in attacks {
+        assert_eq!(attack.len(), head.len(), "{attack:?}");
+        assert!(attack[1..].iter().any(|cell| cell != "–"), "nothing holds `{}`", attack[0]);
+        for (wall, cell) in head.iter().zip(attack).skip(1) {
+            for name in cell.split('`').skip(1).step_by(2) {
+                let (file, function) = name.split_once("::").unwrap_or_else(|| panic!("`{name}` names no file"));
+                if tests.contains(&(file.to_owned(), function.to_owned())) {
+                    shown.insert(wall);
+                } else {
+                    missing.insert(name);
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "docs/SECURITY.md names tests that do not exist: {missing:?}");
+    assert_eq!(shown.len(), head.len() - 1, "every wall is shown by a test: {shown:?}");
 }

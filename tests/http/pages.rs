@@ -143,6 +143,31 @@ async fn a_huge_completion_is_shown_in_part() {
 }
 
 #[tokio::test]
+async fn the_first_tests_of_a_program_are_shown_and_the_others_counted() {
+    let service = service().await;
+    let tests: Vec<Value> = (0..300).map(|n| json!({ "stdin": n.to_string(), "stdout": n.to_string() })).collect();
+    let graded = async |score: &str, text: &str| {
+        let task = json!({ "type": "code", "language": "python", "tests": tests, "score": score });
+        let item = json!({ "completion": format!("```python\n{text}\n```"), "task": task });
+        let reply = service.grade(&batch([item])).await.json();
+        text_of(&service, &reply["results"][0]).await
+    };
+    let all_run = graded("fraction", "n = int(input())\nprint(0 if n in (3, 250) else n)").await;
+    assert!(all_run.contains("298 of 300 passed"), "{all_run}");
+    assert!(all_run.contains("100 more are not shown, 1 failed."), "{all_run}");
+    assert_eq!(all_run.matches(">accepted</span>").count(), 199);
+    let stopped = graded("all", "n = int(input())\nprint(0 if n == 3 else n)").await;
+    assert!(stopped.contains("3 of 300 passed"), "{stopped}");
+    assert!(stopped.contains("100 more are not shown, 100 not run."), "{stopped}");
+    assert_eq!(stopped.matches(">not run</span>").count(), 196);
+}
+
+/// The page of a grade.
+async fn text_of(service: &Service, result: &Value) -> String {
+    text(service, &format!("/ui/grades/{}", id(result))).await
+}
+
+#[tokio::test]
 async fn lists_are_filtered_by_their_address_page_by_page() {
     let (service, _) = with_run("r").await;
     let wrong = text(&service, "/ui/grades?run=r&verdict=wrong_answer&score_max=0.5").await;

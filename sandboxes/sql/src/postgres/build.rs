@@ -6,20 +6,20 @@ use std::time::Duration;
 use assay_cell::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_scalar, raw_sql};
 
-use super::connect::{AUTHOR, Address, Keys, READER, Role, unreachable};
-use super::ends;
-use super::setup::{MARK, TEMPLATE, comment, lock};
+use super::connect::{Address, Keys, Role, unreachable};
+use super::setup::{MARK, TEMPLATE, UNLOGGED, comment, lock};
+use super::{ends, roles};
 
 /// Time all scripts of a database may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Makes what scripts made readable, and tells the planner about it.
+/// Makes what scripts made readable.
 const OPEN: &str = "do $$ declare schema_name name; begin
     for schema_name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
         execute format('grant usage on schema %I to assay_reader', schema_name);
         execute format('grant select on all tables in schema %I to assay_reader', schema_name);
     end loop;
-end $$; analyze";
+end $$";
 
 /// Lets rows be put in another order without a trigger. A twin is only read.
 const LOOSEN: &str = "do $$ declare relation regclass; begin
@@ -35,9 +35,9 @@ pub(super) fn twin(name: &str) -> String {
     format!("{name}_r")
 }
 
-/// The name of a database made of these scripts.
+/// The name of a database made of these scripts. The version rises when what is done to databases changes.
 pub(super) fn name(scripts: &[String]) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("assay 2026-11 database of PostgreSQL, version 1");
+    let mut hasher = blake3::Hasher::new_derive_key("assay 2026-11 database of PostgreSQL, version 2");
     for script in scripts {
         hasher.update(&(script.len() as u64).to_le_bytes()).update(script.as_bytes());
     }
@@ -56,91 +56,186 @@ pub(super) async fn build(address: &Address, keys: &Keys, name: &str, scripts: &
     lock(&mut operator, key(name)).await.map_err(|error| unreachable(&error))?;
     let known = comment(&mut operator, name).await.map_err(|error| unreachable(&error))?;
     if known.as_deref() != Some(MARK) {
-        let made = make(&mut operator, address, keys, name, scripts).await;
+        let author = roles::author_of(name);
+        let made = Build { address, keys, name, author: &author }.make(&mut operator, scripts).await;
         if made.is_err() {
-            for name in [name, &twin(name)] {
-                let _ = ask(&mut operator, format!("drop database if exists {name} with (force)")).await;
-            }
+            let _ = drop_databases(&mut operator, name).await;
         }
+        drop_author(&mut operator, &author).await;
         made?;
     }
     let _ = operator.close().await;
     Ok(())
 }
 
-async fn make(
-    operator: &mut PgConnection,
-    address: &Address,
-    keys: &Keys,
-    name: &str,
-    scripts: &[String],
-) -> Result<(), ServerError> {
-    let twin = twin(name);
-    copy(operator, TEMPLATE, name).await.map_err(|error| unreachable(&error))?;
-    let running = run(address, keys, name, scripts);
-    let ran = tokio::time::timeout(PATIENCE, running).await;
-    ran.unwrap_or_else(|_| Err(ServerError::Scripts(format!("the scripts take more than {} s", PATIENCE.as_secs()))))?;
-    let mut inside = address.operate(Some(name)).await?;
-    ask(&mut inside, OPEN.to_owned()).await.map_err(|error| unreachable(&error))?;
-    // Nobody else may be connected to what is copied.
-    inside.close().await.map_err(|error| unreachable(&error))?;
-    copy(operator, name, &twin).await.map_err(|error| unreachable(&error))?;
-    if let Err(error) = reverse(address, keys, &twin).await {
-        tracing::debug!(%error, database = name, "rows could not be put in reverse");
-    }
-    for name in [&twin, name] {
-        let end = format!(
-            "revoke all on database {name} from {AUTHOR}; grant connect on database {name} to {READER};
-             comment on database {name} is '{MARK}'"
-        );
-        ask(operator, end).await.map_err(|error| unreachable(&error))?;
-    }
-    Ok(())
+/// A database that is being made.
+struct Build<'a> {
+    address: &'a Address,
+    keys: &'a Keys,
+    name: &'a str,
+    /// The role that scripts run as.
+    author: &'a str,
 }
 
-/// Makes a database like another, for the author alone.
-async fn copy(operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
-    let steps = [
-        format!("drop database if exists {name} with (force)"),
-        format!("create database {name} template {of}"),
-        format!(
-            "revoke all on database {name} from public; grant connect, create, temp on database {name} to {AUTHOR}"
-        ),
-    ];
-    for sql in steps {
-        ask(operator, sql).await?;
-    }
-    Ok(())
-}
-
-/// Puts the rows of each table in reverse, as the role that owns them: what a table computes is the task's.
-async fn reverse(address: &Address, keys: &Keys, name: &str) -> Result<(), Error> {
-    let mut inside = address.connect(&Role::Operator, Some(name)).await?;
-    ask(&mut inside, LOOSEN.to_owned()).await?;
-    let mut author = address.connect(&Role::Author(keys), Some(name)).await?;
-    ask(&mut author, include_str!("reverse.sql").to_owned()).await?;
-    author.close().await?;
-    ask(&mut inside, "analyze".to_owned()).await?;
-    inside.close().await
-}
-
-/// Runs scripts as the role that owns what they make.
-async fn run(address: &Address, keys: &Keys, name: &str, scripts: &[String]) -> Result<(), ServerError> {
-    let connected = address.connect(&Role::Author(keys), Some(name)).await;
-    let mut author = connected.map_err(|error| unreachable(&error))?;
-    for script in scripts {
-        if let Err(error) = ask(&mut author, script.clone()).await {
-            return Err(match &error {
-                Error::Database(_) if !ends::is_lost(&error) => ServerError::Scripts(ends::message(&error)),
-                Error::Protocol(what) if what.contains("CopyIn") => {
-                    ServerError::Scripts("`COPY … FROM STDIN` brings no rows here; insert them".to_owned())
-                }
-                _ => unreachable(&error),
-            });
+impl Build<'_> {
+    async fn make(&self, operator: &mut PgConnection, scripts: &[String]) -> Result<(), ServerError> {
+        let twin = twin(self.name);
+        self.begin(operator).await.map_err(|error| unreachable(&error))?;
+        let ran = tokio::time::timeout(PATIENCE, self.run(operator, scripts)).await;
+        ran.unwrap_or_else(|_| {
+            Err(ServerError::Scripts(format!("the scripts take more than {} s", PATIENCE.as_secs())))
+        })?;
+        self.hand_over().await.map_err(|error| unreachable(&error))?;
+        self.copy(operator, self.name, &twin).await.map_err(|error| unreachable(&error))?;
+        if let Err(error) = self.reverse(operator, &twin).await {
+            tracing::debug!(%error, database = self.name, "rows could not be put in reverse");
         }
+        ask(operator, roles::disable(self.author)).await.map_err(|error| unreachable(&error))?;
+        for name in [&twin, self.name] {
+            let end = format!(
+                "revoke all on database {name} from {}; alter database {name} reset all;
+                 grant connect on database {name} to {}; comment on database {name} is '{MARK}'",
+                self.author,
+                roles::READER
+            );
+            ask(operator, end).await.map_err(|error| unreachable(&error))?;
+        }
+        Ok(())
     }
-    let _ = author.close().await;
+
+    /// Makes the author, and a database for it.
+    async fn begin(&self, operator: &mut PgConnection) -> Result<(), Error> {
+        ask(operator, UNLOGGED.to_owned()).await?;
+        // Of a build that was cut short.
+        drop_databases(operator, self.name).await?;
+        self.restore_author(operator).await?;
+        self.copy(operator, TEMPLATE, self.name).await
+    }
+
+    /// Before each of its connections: a script may have changed its password and the settings it starts with.
+    async fn restore_author(&self, operator: &mut PgConnection) -> Result<(), Error> {
+        ask(operator, roles::author(self.author, self.keys)).await
+    }
+
+    /// Makes a database like another, for the author alone.
+    async fn copy(&self, operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
+        let steps = [
+            format!("create database {name} template {of}"),
+            format!(
+                "revoke all on database {name} from public; grant connect, create, temp on database {name} to {}",
+                self.author
+            ),
+        ];
+        for sql in steps {
+            ask(operator, sql).await?;
+        }
+        Ok(())
+    }
+
+    async fn as_author(&self, database: &str) -> Result<PgConnection, Error> {
+        self.address.connect(&Role::Author(self.keys, self.author), Some(database)).await
+    }
+
+    /// Runs scripts, and tells the planner about what they made.
+    async fn run(&self, operator: &mut PgConnection, scripts: &[String]) -> Result<(), ServerError> {
+        let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
+        for script in scripts {
+            ask(&mut author, script.clone()).await.map_err(|error| script_failed(&error))?;
+        }
+        let _ = author.close().await;
+        self.restore_author(operator).await.map_err(|error| unreachable(&error))?;
+        let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
+        // As the author, because this runs functions in indexes. One that fails here leaves the planner without numbers.
+        if let Err(error) = ask(&mut author, "analyze".to_owned()).await
+            && ends::is_lost(&error)
+        {
+            return Err(unreachable(&error));
+        }
+        let _ = author.close().await;
+        Ok(())
+    }
+
+    /// Lets the reader read what the author made, and gives it to the role that keeps it.
+    async fn hand_over(&self) -> Result<(), Error> {
+        let mut inside = self.address.connect(&Role::Operator, Some(self.name)).await?;
+        ask(&mut inside, OPEN.to_owned()).await?;
+        ask(&mut inside, roles::hand_over(self.author)).await?;
+        // Nobody else may be connected to what is copied.
+        inside.close().await
+    }
+
+    /// Puts the rows of each table in reverse, as the author: what a table computes is the task's.
+    async fn reverse(&self, operator: &mut PgConnection, name: &str) -> Result<(), Error> {
+        let mut inside = self.address.connect(&Role::Operator, Some(name)).await?;
+        ask(&mut inside, LOOSEN.to_owned()).await?;
+        inside.close().await?;
+        self.restore_author(operator).await?;
+        let mut author = self.as_author(name).await?;
+        ask(&mut author, include_str!("reverse.sql").to_owned()).await?;
+        ask(&mut author, "reset search_path".to_owned()).await?;
+        ask(&mut author, "analyze".to_owned()).await?;
+        author.close().await
+    }
+}
+
+/// What an error of a script means.
+fn script_failed(error: &Error) -> ServerError {
+    match error {
+        Error::Database(_) if !ends::is_lost(error) => ServerError::Scripts(ends::message(error)),
+        Error::Protocol(what) if what.contains("CopyIn") => {
+            ServerError::Scripts("`COPY … FROM STDIN` brings no rows here; insert them".to_owned())
+        }
+        _ => unreachable(error),
+    }
+}
+
+/// Drops a database and its twin, whoever is connected.
+async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), Error> {
+    for name in [name, &twin(name)] {
+        ask(operator, format!("drop database if exists {name} with (force)")).await?;
+    }
     Ok(())
+}
+
+/// Drops an author. One that a script of another build named in a grant stays, without a login, until the server is next set up.
+async fn drop_author(operator: &mut PgConnection, author: &str) {
+    if let Err(error) = ask(operator, roles::drop(author)).await {
+        tracing::debug!(%error, author, "the role of a build could not be dropped");
+        let _ = ask(operator, roles::disable(author)).await;
+    }
+}
+
+/// Drops what builds left that were cut short: their authors, and databases that are not whole.
+pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError> {
+    let mut operator = address.operate(None).await?;
+    let asked = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
+    let authors = query_scalar(asked).fetch_all(&mut operator).await;
+    let authors: Vec<String> = authors.map_err(|error| unreachable(&error))?;
+    for author in authors {
+        let Some(name) = roles::database_of(&author) else { continue };
+        if !try_lock(&mut operator, &name).await? {
+            continue;
+        }
+        let known = comment(&mut operator, &name).await.map_err(|error| unreachable(&error))?;
+        if known.as_deref() != Some(MARK) {
+            drop_databases(&mut operator, &name).await.map_err(|error| unreachable(&error))?;
+        }
+        drop_author(&mut operator, &author).await;
+        unlock(&mut operator, &name).await?;
+    }
+    let _ = operator.close().await;
+    Ok(())
+}
+
+/// Takes the lock of a database, unless somebody has it.
+async fn try_lock(operator: &mut PgConnection, name: &str) -> Result<bool, ServerError> {
+    let free = query_scalar("select pg_try_advisory_lock($1)").bind(key(name)).fetch_one(operator).await;
+    free.map_err(|error| unreachable(&error))
+}
+
+async fn unlock(operator: &mut PgConnection, name: &str) -> Result<(), ServerError> {
+    let unlocked = sqlx::query("select pg_advisory_unlock($1)").bind(key(name)).execute(operator).await;
+    unlocked.map(drop).map_err(|error| unreachable(&error))
 }
 
 async fn ask(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
@@ -163,8 +258,7 @@ pub(super) async fn drop_beyond(
         if beyond == 0 {
             break;
         }
-        let free = query_scalar("select pg_try_advisory_lock($1)").bind(key(&name)).fetch_one(&mut operator).await;
-        if !free.map_err(|error| unreachable(&error))? {
+        if !try_lock(&mut operator, &name).await? {
             continue;
         }
         // Fails while somebody is connected.
@@ -172,8 +266,7 @@ pub(super) async fn drop_beyond(
             let _ = ask(&mut operator, format!("drop database if exists {} with (force)", twin(&name))).await;
             beyond -= 1;
         }
-        let unlocked = sqlx::query("select pg_advisory_unlock($1)").bind(key(&name)).execute(&mut operator).await;
-        unlocked.map_err(|error| unreachable(&error))?;
+        unlock(&mut operator, &name).await?;
     }
     let _ = operator.close().await;
     Ok(())

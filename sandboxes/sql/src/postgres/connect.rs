@@ -1,4 +1,4 @@
-//! Connections: of the operator's role, of the one that makes what a task gives, of the one that reads.
+//! Connections: of the operator's role, of the one that makes a database of a task, of the one that reads.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,12 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, Error, PgConnection};
 
 use super::ends;
-
-/// Runs scripts of tasks.
-pub(super) const AUTHOR: &str = "assay_author";
-
-/// Runs statements.
-pub(super) const READER: &str = "assay_reader";
+use super::roles::{OWNER, READER};
 
 /// Time to connect.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,30 +16,30 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a server that starts again is asked, once a second.
 const TRIES: usize = 10;
 
-/// Passwords of the roles.
+/// Passwords of the roles: from what only superusers can read, so that every node with the same server comes to the same.
 pub(super) struct Keys {
-    pub(super) author: String,
-    pub(super) reader: String,
+    secret: String,
 }
 
 impl Keys {
-    /// From what only superusers can read: every node with the same server comes to the same.
-    pub(super) fn derive(secret: &str) -> Self {
-        let key = |role: &str| {
-            let bytes = blake3::derive_key(
-                "assay 2026-11 password of a PostgreSQL role",
-                format!("{role} {secret}").as_bytes(),
-            );
-            blake3::Hash::from_bytes(bytes).to_hex().to_string()
-        };
-        Self { author: key(AUTHOR), reader: key(READER) }
+    pub(super) const fn new(secret: String) -> Self {
+        Self { secret }
+    }
+
+    pub(super) fn password(&self, role: &str) -> String {
+        let bytes = blake3::derive_key(
+            "assay 2026-11 password of a PostgreSQL role",
+            format!("{role} {}", self.secret).as_bytes(),
+        );
+        blake3::Hash::from_bytes(bytes).to_hex().to_string()
     }
 }
 
 /// Who connects.
 pub(super) enum Role<'a> {
     Operator,
-    Author(&'a Keys),
+    /// The author of a build, by its name.
+    Author(&'a Keys, &'a str),
     Reader(&'a Keys),
 }
 
@@ -65,8 +60,8 @@ impl Address {
         let options = self.0.clone().map_err(|message| Error::Configuration(message.into()))?;
         let options = match role {
             Role::Operator => options.options([("search_path", "pg_catalog")]),
-            Role::Author(keys) => options.username(AUTHOR).password(&keys.author),
-            Role::Reader(keys) => options.username(READER).password(&keys.reader),
+            Role::Author(keys, author) => options.username(author).password(&keys.password(author)),
+            Role::Reader(keys) => options.username(READER).password(&keys.password(READER)),
         };
         let options = match database {
             Some(database) => options.database(database),
@@ -103,7 +98,10 @@ pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
 pub(super) fn unreachable(error: &Error) -> ServerError {
     let message = match error {
         Error::Database(told) if matches!(told.code().as_deref(), Some("28P01" | "28000")) => {
-            format!("{}; `pg_hba.conf` must let `{AUTHOR}` and `{READER}` in by password", told.message())
+            format!(
+                "{}; `pg_hba.conf` must let `{READER}` and members of `{OWNER}` (`+{OWNER}`) in by password",
+                told.message()
+            )
         }
         other => ends::message(other),
     };

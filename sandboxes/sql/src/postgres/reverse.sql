@@ -9,7 +9,7 @@ declare
 begin
     for relation in
         select oid from pg_class
-        where relkind = 'r' and relowner = current_user::regrole and relnamespace::regnamespace::text !~ '^pg_' and not relhasrules
+        where relkind = 'r' and pg_has_role(relowner, 'usage') and relnamespace::regnamespace::text !~ '^pg_' and not relhasrules
     loop
         select string_agg(quote_ident(attname), ', ' order by attnum) into names
         from pg_attribute where attrelid = relation and attnum > 0 and not attisdropped and attgenerated = '';

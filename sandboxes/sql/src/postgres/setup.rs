@@ -3,9 +3,10 @@
 use assay_cell::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_as, query_scalar, raw_sql};
 
-use super::connect::{AUTHOR, Address, Keys, READER, unreachable};
+use super::connect::{Address, Keys, unreachable};
+use super::roles;
 
-/// Databases are made from this one. Its number rises when what it holds, or what is done to databases, changes.
+/// Databases are made from this one. Its number rises when what it holds changes.
 pub(super) const TEMPLATE: &str = "assay_template_v1";
 
 /// Comment of a database that is whole.
@@ -23,6 +24,10 @@ const SECRET: &str = "do $$ begin
         execute format('create role assay_key nologin password %L', gen_random_uuid()::text || gen_random_uuid()::text);
     end if;
 end $$";
+
+/// Keeps passwords out of the server's log.
+pub(super) const UNLOGGED: &str =
+    "set log_statement = 'none'; set log_min_error_statement = 'panic'; set log_min_duration_statement = -1";
 
 /// Makes roles and template, unless they are there.
 pub(super) async fn set_up(address: &Address) -> Result<Keys, ServerError> {
@@ -47,10 +52,7 @@ pub(super) async fn set_up(address: &Address) -> Result<Keys, ServerError> {
 }
 
 async fn make(operator: &mut PgConnection, address: &Address) -> Result<Keys, Error> {
-    // Passwords stay out of the server's log.
-    raw_sql("set log_statement = 'none'; set log_min_error_statement = 'panic'; set log_min_duration_statement = -1")
-        .execute(&mut *operator)
-        .await?;
+    raw_sql(UNLOGGED).execute(&mut *operator).await?;
     lock(operator, LOCK).await?;
     raw_sql(SECRET).execute(&mut *operator).await?;
     let secret: String = query_scalar("select rolpassword from pg_authid where rolname = 'assay_key'")
@@ -58,8 +60,8 @@ async fn make(operator: &mut PgConnection, address: &Address) -> Result<Keys, Er
         .await?
         .flatten()
         .ok_or_else(|| Error::Configuration("the role `assay_key` has no password; drop it".into()))?;
-    let keys = Keys::derive(&secret);
-    raw_sql(AssertSqlSafe(roles(&keys))).execute(&mut *operator).await?;
+    let keys = Keys::new(secret);
+    raw_sql(AssertSqlSafe(roles::of_all_builds(&keys))).execute(&mut *operator).await?;
     if comment(operator, TEMPLATE).await?.as_deref() != Some(MARK) {
         template(operator, address).await?;
     }
@@ -76,46 +78,6 @@ pub(super) async fn comment(operator: &mut PgConnection, database: &str) -> Resu
     let asked = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
     let found: Option<Option<String>> = query_scalar(asked).bind(database).fetch_optional(operator).await?;
     Ok(found.flatten())
-}
-
-/// Makes the roles what they are to be, whatever they were. One message is one transaction.
-fn roles(keys: &Keys) -> String {
-    const ATTRIBUTES: &str = "login nosuperuser nocreatedb nocreaterole noinherit noreplication nobypassrls";
-    let both = [
-        ("lc_messages", "'C'"),
-        ("timezone", "'UTC'"),
-        ("datestyle", "'ISO, MDY'"),
-        ("intervalstyle", "'postgres'"),
-        ("bytea_output", "'hex'"),
-        ("extra_float_digits", "1"),
-        ("standard_conforming_strings", "on"),
-        ("client_connection_check_interval", "'1s'"),
-        ("idle_in_transaction_session_timeout", "'60s'"),
-        ("lock_timeout", "'10s'"),
-        ("jit", "off"),
-    ];
-    let reader = [
-        ("search_path", "public"),
-        ("default_transaction_read_only", "on"),
-        ("work_mem", "'64MB'"),
-        ("hash_mem_multiplier", "1"),
-        ("temp_file_limit", "'128MB'"),
-        ("max_parallel_workers_per_gather", "0"),
-        // All rows of a cursor are fetched.
-        ("cursor_tuple_fraction", "1"),
-    ];
-    let author = [("statement_timeout", "'60s'"), ("temp_file_limit", "'1GB'")];
-    let mut sql = String::new();
-    for (role, password, own) in [(READER, &keys.reader, &reader[..]), (AUTHOR, &keys.author, &author[..])] {
-        sql += &format!(
-            "do $$ begin if not exists (select from pg_roles where rolname = '{role}') then create role {role}; end if; end $$;
-             alter role {role} {ATTRIBUTES} password '{password}'; alter role {role} reset all;"
-        );
-        for (name, value) in both.iter().chain(own) {
-            sql += &format!("alter role {role} set {name} = {value};");
-        }
-    }
-    sql
 }
 
 async fn template(operator: &mut PgConnection, address: &Address) -> Result<(), Error> {

@@ -76,6 +76,12 @@ pub(super) fn facts(value: &Value) -> Vec<Fact> {
     value.as_object().map(Fact::all).unwrap_or_default()
 }
 
+/// The fields of an object but one, which is shown elsewhere.
+pub(super) fn facts_but(value: &Value, shown_elsewhere: &str) -> Vec<Fact> {
+    let fields = value.as_object().into_iter().flatten().filter(|(name, _)| *name != shown_elsewhere);
+    fields.map(|(name, value)| Fact { name: cell(name), value: shown(value) }).collect()
+}
+
 fn shown(value: &Value) -> Told {
     match value {
         Value::String(content) if content.len() <= 120 && !content.contains('\n') => Told::Line(text(content)),

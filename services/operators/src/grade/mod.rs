@@ -112,6 +112,7 @@ impl View {
         };
         let evidence = json(&record.evidence_json);
         let marked = completion.filter(|body| body.kind == BodyKind::Text).and_then(|_| marked(&evidence));
+        let tests = Tests::of(task, &evidence);
         Self {
             id: record.grade,
             badge: Badge::new(&record.outcome, record.verdict.as_deref(), record.pass),
@@ -120,8 +121,8 @@ impl View {
             known: known(record),
             error: facts::facts(&json(&record.error_json)),
             compared: compare::compare(task, &evidence),
-            tests: Tests::of(task, &evidence),
-            evidence: facts::facts(&evidence),
+            evidence: if tests.is_some() { facts::facts_but(&evidence, "results") } else { facts::facts(&evidence) },
+            tests,
             appeal: record.appeal.as_ref().map(of_appeal).unwrap_or_default(),
             composition: facts::facts(&json(&record.composition_json)),
             components: Table::of(&json(&record.components_json)),

@@ -90,30 +90,27 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
         Some(summary) => store.run_steps(&summary.run, chart::width(summary.last_step)).await?,
         None => Steps::new(),
     };
-    let evidence: Vec<Value> = newest
-        .iter()
-        .map(|grade| {
-            grade.evidence_json.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null)
-        })
-        .collect();
+    let answers: Vec<Option<String>> = newest.iter().map(answer).collect();
     Ok(Page(Suspects {
         place: Place::Suspects,
         looked: count(newest.len() as u64),
-        same: same(&newest, &evidence),
-        reaching: reaching(&newest, &evidence),
+        same: same(&newest, &answers),
+        reaching: reaching(&newest, &answers),
         lengths: lengths(&steps),
         run: run.unwrap_or_default(),
         runs,
     }))
 }
 
-/// What a grader read out of a completion, as its evidence names it.
-fn answer(evidence: &Value) -> Option<&str> {
-    ["extracted", "program", "statement", "document"].iter().find_map(|name| evidence[*name].as_str())
+/// What a grader read out of a completion, as its evidence names it. The rest of the evidence is dropped: it may list many tests.
+fn answer(grade: &GradeRecord) -> Option<String> {
+    let evidence: Value = serde_json::from_str(grade.evidence_json.as_deref()?).ok()?;
+    let names = ["extracted", "program", "statement", "document"];
+    names.iter().find_map(|name| evidence[*name].as_str()).map(str::to_owned)
 }
 
 /// Answers that stand in many groups, those in most first.
-fn same(grades: &[GradeRecord], evidence: &[Value]) -> Vec<Same> {
+fn same(grades: &[GradeRecord], read: &[Option<String>]) -> Vec<Same> {
     #[derive(Default)]
     struct Seen<'g> {
         groups: BTreeSet<(u128, &'g str)>,
@@ -124,8 +121,8 @@ fn same(grades: &[GradeRecord], evidence: &[Value]) -> Vec<Same> {
         example: Option<&'g GradeRecord>,
     }
     let mut answers: BTreeMap<&str, Seen<'_>> = BTreeMap::new();
-    for (grade, evidence) in grades.iter().zip(evidence) {
-        let Some(answer) = answer(evidence) else { continue };
+    for (grade, answer) in grades.iter().zip(read) {
+        let Some(answer) = answer else { continue };
         let seen = answers.entry(answer).or_default();
         let group = grade.group.as_deref().unwrap_or_default();
         seen.groups.insert((grade.batch.as_u128(), group));
@@ -152,14 +149,11 @@ fn same(grades: &[GradeRecord], evidence: &[Value]) -> Vec<Same> {
     odd.into_iter().take(ROWS).map(row).collect()
 }
 
-fn reaching(grades: &[GradeRecord], evidence: &[Value]) -> Vec<Reaching> {
-    let signal = |evidence: &Value| {
-        let text = answer(evidence)?;
-        SIGNALS.iter().find(|(needle, _)| text.contains(needle))
-    };
-    let passing = grades.iter().zip(evidence).filter(|(grade, _)| grade.pass == Some(true));
-    let found = passing.filter_map(|(grade, evidence)| {
-        let (signal, why) = signal(evidence)?;
+fn reaching(grades: &[GradeRecord], read: &[Option<String>]) -> Vec<Reaching> {
+    let signal = |answer: &str| SIGNALS.iter().find(|(needle, _)| answer.contains(needle));
+    let passing = grades.iter().zip(read).filter(|(grade, _)| grade.pass == Some(true));
+    let found = passing.filter_map(|(grade, answer)| {
+        let (signal, why) = signal(answer.as_deref()?)?;
         Some(Reaching { signal, why, row: Row::from(grade) })
     });
     found.take(ROWS).collect()

@@ -78,6 +78,24 @@ async fn entries_beyond_the_memory_are_read_back_from_the_spool() {
 }
 
 #[tokio::test]
+async fn large_evidence_is_read_back_whole() {
+    let world = World::new();
+    let store = world.open().await;
+    let mut entry = entry(1, 3);
+    let results = vec![r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
+    entry.grades[1].evidence_json = Some(format!(r#"{{"results":[{results}]}}"#));
+    assert!(entry.grades[1].evidence_json.as_ref().is_some_and(|json| json.len() > 500_000));
+    record(&store, entry.clone()).await;
+    assert!(holds(&store, &entry).await);
+    store.close().await.unwrap();
+
+    let store = world.open().await;
+    assert!(holds(&store, &entry).await);
+    assert_eq!(all(&store, &GradeFilter::default(), 2).await.len(), 3);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_batch_sent_again_counts_once_waiting_or_stored() {
     let world = World::new();
     let store = world.open().await;

@@ -1,0 +1,121 @@
+//! Roles on the server. One reads all databases. Each build has an author of its own, which exists only while it runs, so that
+//! settings, passwords and grants of a script reach no other build. What an author made belongs to a role that cannot log in.
+
+use super::connect::Keys;
+
+/// Owns what scripts made. Authors are members of it, by which `pg_hba.conf` can name them.
+pub(super) const OWNER: &str = "assay_author";
+
+/// Runs statements.
+pub(super) const READER: &str = "assay_reader";
+
+const ATTRIBUTES: &str = "nosuperuser nocreatedb nocreaterole noreplication nobypassrls";
+
+type Settings = [(&'static str, &'static str)];
+
+const OF_BOTH: &Settings = &[
+    ("lc_messages", "'C'"),
+    ("timezone", "'UTC'"),
+    ("datestyle", "'ISO, MDY'"),
+    ("intervalstyle", "'postgres'"),
+    ("bytea_output", "'hex'"),
+    ("extra_float_digits", "1"),
+    ("standard_conforming_strings", "on"),
+    ("client_connection_check_interval", "'1s'"),
+    ("idle_in_transaction_session_timeout", "'60s'"),
+    ("lock_timeout", "'10s'"),
+    ("jit", "off"),
+];
+
+const OF_READER: &Settings = &[
+    ("search_path", "public"),
+    ("default_transaction_read_only", "on"),
+    ("work_mem", "'64MB'"),
+    ("hash_mem_multiplier", "1"),
+    ("temp_file_limit", "'128MB'"),
+    ("max_parallel_workers_per_gather", "0"),
+    // All rows of a cursor are fetched.
+    ("cursor_tuple_fraction", "1"),
+];
+
+const OF_AUTHORS: &Settings = &[("statement_timeout", "'60s'"), ("temp_file_limit", "'1GB'")];
+
+/// The author of a database.
+pub(super) fn author_of(database: &str) -> String {
+    format!("{OWNER}_{}", database.strip_prefix("assay_").unwrap_or(database))
+}
+
+/// The database of an author.
+pub(super) fn database_of(author: &str) -> Option<String> {
+    author.strip_prefix(OWNER)?.strip_prefix('_').map(|digits| format!("assay_{digits}"))
+}
+
+/// Makes the reader and the owner what they are to be. One message is one transaction.
+pub(super) fn of_all_builds(keys: &Keys) -> String {
+    // An owner that is right is left alone: a script may have locked it, as a member of it.
+    let owner = format!(
+        "do $$ begin
+             if not exists (select from pg_roles where rolname = '{OWNER}') then
+                 create role {OWNER};
+             elsif exists (select from pg_roles where rolname = '{OWNER}'
+                 and (rolcanlogin or rolsuper or rolcreatedb or rolcreaterole or rolreplication or rolbypassrls)) then
+                 alter role {OWNER} nologin {ATTRIBUTES};
+             end if;
+         end $$;"
+    );
+    format!("{owner} {} alter role {READER} noinherit;", restored(READER, keys, OF_READER))
+}
+
+/// Makes the author of a build what it is to be, whatever a script made of it.
+pub(super) fn author(name: &str, keys: &Keys) -> String {
+    format!("{} grant {OWNER} to {name};", restored(name, keys, OF_AUTHORS))
+}
+
+/// Makes a role that logs in, or sets it back: attributes, password, and settings, also those in single databases.
+fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
+    let mut sql = format!(
+        "do $$ declare place name; begin
+             if not exists (select from pg_roles where rolname = '{name}') then create role {name}; end if;
+             for place in select datname from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
+                 where setrole = '{name}'::regrole
+             loop
+                 execute format('alter role {name} in database %I reset all', place);
+             end loop;
+         end $$;
+         alter role {name} login {ATTRIBUTES} password '{}'; alter role {name} reset all;",
+        keys.password(name)
+    );
+    for (setting, value) in OF_BOTH.iter().chain(own) {
+        sql += &format!("alter role {name} set {setting} = {value};");
+    }
+    sql
+}
+
+/// Gives what an author made in the connected database to the owner, with nothing left that names the author.
+pub(super) fn hand_over(author: &str) -> String {
+    format!("reassign owned by {author} to {OWNER}; drop owned by {author}")
+}
+
+/// Ends what an author may do on the server.
+pub(super) fn disable(author: &str) -> String {
+    format!("alter role {author} nologin password null")
+}
+
+/// Drops an author. Fails while a grant in another database names it.
+pub(super) fn drop(author: &str) -> String {
+    format!("set local lock_timeout = '2s'; drop role if exists {author}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_and_authors_name_each_other() {
+        let database = "assay_0123456789012345678901234567890123456789";
+        let author = author_of(database);
+        assert_eq!(author, "assay_author_0123456789012345678901234567890123456789");
+        assert_eq!(database_of(&author).as_deref(), Some(database));
+        assert_eq!([database_of(OWNER), database_of(READER)], [None, None]);
+    }
+}
