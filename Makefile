@@ -9,8 +9,9 @@ TRAINER = $(CARGO_TARGET_DIR)/debug/assay-trainer
 ARGS ?=
 TARGET ?=
 FOR ?= 600
+MINUTES ?= 30
 
-.PHONY: help serve build cuda images postgres browser test openapi openapi-minute test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -41,7 +42,7 @@ postgres: ## install the database server that tests start, unless it is there
 browser: ## install the browser that tests drive, unless it is there
 	@sh tests/browser/install.sh
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute ## everything CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -63,6 +64,12 @@ openapi: build ## test the API against its OpenAPI document with generated reque
 
 openapi-minute: build
 	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
+
+chaos: images ## grade a mixed load for MINUTES=30 while faults strike the service, and compare replies and record with a run without faults; ARGS as in `--seed 2`
+	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
+
+chaos-short: images
+	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 
 test-peers: build trainer ## compare reward models and policies with `transformers` and torch, installed outside the clone unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)
