@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufReader};
 
+use crate::confine::{self, Confinement};
 use crate::frame;
 use crate::words::{self, Handler, Words};
 
@@ -43,15 +44,17 @@ impl Handlers {
         self
     }
 
-    /// Answers requests on standard input until it ends, which it does when the parent is gone.
+    /// Answers requests on standard input until it ends, which it does when the parent is gone. To the pool's own question it answers
+    /// what the process gave up.
     ///
     /// # Errors
     /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are not the same binary.
-    pub fn serve(mut self) -> io::Result<()> {
+    pub fn serve(self, confinement: Confinement) -> io::Result<()> {
+        let Self(mut handlers) = self.with(confine::Answer(confinement));
         let mut requests = BufReader::new(io::stdin().lock());
         let mut replies = io::stdout().lock();
         while let Some(request) = frame::read(&mut requests)? {
-            let handler = request.split_first().and_then(|(kind, body)| Some((self.0.get_mut(kind)?, body)));
+            let handler = request.split_first().and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
             let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
             let reply = answer(body).map_err(io::Error::other)?;
             // An answer that is too long is no reason to end: others wait.

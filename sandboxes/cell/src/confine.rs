@@ -86,11 +86,14 @@ impl Words for Request {
     }
 }
 
-impl Handler for Confinement {
+/// Answers what the process gave up.
+pub(crate) struct Answer(pub(crate) Confinement);
+
+impl Handler for Answer {
     type Request = Request;
 
-    fn answer(&mut self, _: Request) -> Self {
-        *self
+    fn answer(&mut self, _: Request) -> Confinement {
+        self.0
     }
 }
 

@@ -14,14 +14,14 @@ use crate::admission::Admission;
 use crate::appeal::appeal;
 use crate::compose::compose;
 use crate::correct::correct;
-use crate::grade::grade;
+use crate::grade::{grade, is_transient};
 use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan, task_pointer};
 use crate::policy::{Policies, Policy};
 use crate::record;
 use crate::shared::{EngineParts, Shared};
 use crate::surroundings::{self, Surroundings};
-use crate::{Answer, Batch, BatchItem, EngineError, Keyed, Reply, metrics};
+use crate::{Answer, Batch, BatchItem, EngineError, ItemResult, Keyed, Reply, metrics};
 
 /// How long replies may take to be produced after the time for grading has ended.
 pub const LAST_REPLIES: Duration = Duration::from_secs(1);
@@ -140,11 +140,19 @@ impl Engine {
     async fn record(&self, plan: &Plan, reply: &mut Reply, run: &Run<'_>, last: bool) -> Option<SealedReply> {
         let store = run.store?;
         let wave = reply.pop()?;
+        // A claim without its reply becomes the same batch when the request is sent again, with the same ids. A failure that may pass
+        // then has another outcome, so it is recorded with the reply, after which nothing is graded again.
+        let waits = |result: &ItemResult| run.keyed.is_some() && is_transient(&result.outcome);
+        let waited: Vec<ItemResult> =
+            reply.results().filter(|result| last && !result.recorded && waits(result)).cloned().collect();
         let mut wave = Arc::unwrap_or_clone(wave);
         // Rendered as it will be once it is durable; when it does not get there, nothing rendered is used.
-        wave.iter_mut().for_each(|result| result.recorded = true);
+        wave.iter_mut().for_each(|result| result.recorded = last || !waits(result));
         let wave = Arc::new(wave);
         reply.push(Arc::clone(&wave));
+        if !last && wave.iter().all(waits) {
+            return None;
+        }
         let sealed = run.keyed.filter(|_| last).map(|keyed| (keyed.render)(reply));
         let claim = run.keyed.map(|keyed| Claim {
             key: keyed.key.clone(),
@@ -153,7 +161,8 @@ impl Engine {
             time_us: self.inner.clock.unix_us(),
             reply: sealed.clone(),
         });
-        let entry = record::entry(plan, &wave, claim);
+        let rows = waited.iter().chain(wave.iter().filter(|result| result.recorded));
+        let entry = record::entry(plan, rows, claim);
         match store.record(Arc::new(entry)).await {
             Ok(()) => sealed,
             Err(error) => {

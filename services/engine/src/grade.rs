@@ -346,7 +346,8 @@ fn retried(outcome: Outcome, again: impl FnOnce() -> Outcome) -> Outcome {
     if is_transient(&outcome) { again() } else { outcome }
 }
 
-fn is_transient(outcome: &Outcome) -> bool {
+/// Whether grading again may give another outcome.
+pub(crate) fn is_transient(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(fault) if fault.retryable)
 }
 

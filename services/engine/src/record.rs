@@ -11,10 +11,14 @@ use crate::plan::Plan;
 use crate::reply::ItemResult;
 use crate::surroundings::prompt_key;
 
-/// The durable write of one wave, with the idempotency claim it opens or closes.
-pub(crate) fn entry(plan: &Plan, wave: &[ItemResult], claim: Option<Claim>) -> Entry {
+/// The durable write of these results, with the idempotency claim it opens or closes.
+pub(crate) fn entry<'a>(
+    plan: &Plan,
+    results: impl Iterator<Item = &'a ItemResult>,
+    claim: Option<Claim>,
+) -> Entry {
     let mut bodies = Bodies::default();
-    let grades = wave.iter().map(|result| row(plan, result, &mut bodies)).collect();
+    let grades = results.map(|result| row(plan, result, &mut bodies)).collect();
     Entry {
         batch: plan.id,
         caller: Arc::clone(&plan.batch.caller),

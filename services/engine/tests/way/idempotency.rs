@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use assay_core::Outcome;
 use assay_core::record::Claim;
 use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use crate::fixtures::{Memory, batch, house, house_with, item, keyed};
 
@@ -43,6 +45,29 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     while admission.body().grow(1).is_err() {
         tokio::task::yield_now().await;
     }
+}
+
+/// Sent again after a crash, the request may succeed, with the same ids.
+#[tokio::test]
+async fn a_failure_that_may_pass_is_recorded_with_the_reply() {
+    let house = house();
+    let (sender, mut waves) = mpsc::channel(4);
+    let items = vec![item("exact", "1", "fail"), item("exact", "1", "1"), item("waiting", "1", "never")];
+    let grading = tokio::spawn({
+        let engine = house.engine.clone();
+        async move { engine.grade_once(keyed("k", "body"), batch(items), Mode::Streamed(sender)).await }
+    });
+    let mut seen = 0;
+    while seen < 2 {
+        for result in waves.recv().await.unwrap().results() {
+            assert_eq!(result.recorded, matches!(result.outcome, Outcome::Graded(_)));
+            seen += 1;
+        }
+    }
+    assert_eq!(house.memory.grades().len(), 1);
+    house.engine.shut_down(Duration::ZERO).await;
+    assert!(grading.await.unwrap().is_ok());
+    assert_eq!(house.memory.grades().len(), 3);
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     let confinement = isolation.confine();
     // Without a wall that is required it says so and does nothing else.
     let handlers = if holds(confinement, walls) { handlers } else { Handlers::new() };
-    handlers.with(confinement).serve().is_ok()
+    handlers.serve(confinement).is_ok()
 }
 
 fn holds(confinement: Confinement, walls: &[Wall]) -> bool {
