@@ -5,6 +5,7 @@
 //! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
 //! dies costs one request a second try, and nobody else anything.
 
+mod checked;
 mod child;
 mod confine;
 mod error;

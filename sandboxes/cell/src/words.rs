@@ -14,6 +14,14 @@ pub trait Words: Serialize + DeserializeOwned {
 
     /// A request that asks for next to nothing, to see whether cells answer at all.
     fn probe() -> Self;
+
+    /// Checks a reply that was received: untrusted work may have taken over the worker that sent it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn check(_reply: &Self::Reply) -> Result<(), &'static str> {
+        Ok(())
+    }
 }
 
 /// Answers requests of one kind, inside a cell. A panic ends the cell; its parent starts another.
@@ -34,7 +42,9 @@ pub(crate) fn framed<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
 }
 
 pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> Result<W::Reply, CellError> {
-    postcard::from_bytes(bytes).map_err(|error| unreadable(&error))
+    let reply: W::Reply = postcard::from_bytes(bytes).map_err(|error| unreadable(&error))?;
+    W::check(&reply).map_err(|reason| CellError::Message(reason.to_owned()))?;
+    Ok(reply)
 }
 
 fn unreadable(error: &postcard::Error) -> CellError {
