@@ -37,6 +37,8 @@ mod compare;
 mod evidence;
 mod extract;
 mod formats;
+#[doc(hidden)]
+pub mod fuzzing;
 mod grade;
 mod levels;
 mod places;

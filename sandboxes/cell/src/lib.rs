@@ -10,6 +10,8 @@ mod child;
 mod confine;
 mod error;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod inherited;
 mod pool;
 mod process;
