@@ -17,7 +17,7 @@ import seeds
 
 HERE = pathlib.Path(__file__).parent.resolve()
 # Longest input in bytes: long enough for every construct, short enough for many executions.
-LONGEST = {"math_decide": 1000, "math_read": 1000, "parquet": 16384}
+LONGEST = {"math_decide": 1000, "math_read": 1000, "parquet": 16384, "sql_image": 16384, "sql_statement": 1000}
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1"]
 
 

@@ -9,6 +9,7 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 LONGEST = 2000  # bytes; longer seeds slow down every mutation
 LONGEST_MATH = 400  # longer cases are worst cases
+FORMATS = {"json": "0", "yaml": "1", "xml": "2", "toml": "3", "csv": "4"}  # first bytes of `document`
 
 
 def write(corpus):
@@ -31,6 +32,21 @@ def write(corpus):
             gold = gold.replace("\n", " ")
             keep("math_read", gold, LONGEST_MATH)
             keep("math_decide", f"{gold}\n{answer}", LONGEST_MATH)
+        keep("extraction", "@" + case["completion"])
+    for case in cases("code"):
+        keep("extraction", "@" + case["completion"])
+    for case in cases("sql"):
+        golds = case["task"]["gold"]
+        for gold in [golds] if isinstance(golds, str) else golds:
+            keep("sql_text", f"0{case['completion']}\0{gold}")
+            keep("sql_statement", "0" + gold)
+    for case in cases("structured"):
+        if isinstance(case["completion"], str):
+            keep("document", FORMATS[case["task"].get("format", "json")] + case["completion"])
+    for case in cases("tools"):
+        completion = case["completion"]
+        for text in [completion] if isinstance(completion, str) else map(json.dumps, completion):
+            keep("tool_calls", "0" + text)
     for grader in ["code", "sql", "structured", "tools"]:
         for case in list(cases(grader))[::10]:
             item = {name: case[name] for name in ["task", "completion"] if name in case}

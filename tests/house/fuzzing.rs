@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use assay_cell::fuzzing::{reply, write};
+use assay_cell::query::{Column, ForeignKey, Rows, Table, Value};
+use assay_cell::{program, query};
 use assay_core::channel::{Calibration, Event};
 use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord, RequestKey, SealedReply};
 use assay_core::{BatchId, Hash};
@@ -67,7 +70,26 @@ macro_rules! mutated {
     };
 }
 
-mutated!(chat_template, configuration, math_decide, math_read, parquet, policy, request, row_template, rows, spool,);
+mutated!(
+    chat_template,
+    configuration,
+    document,
+    extraction,
+    guest_message,
+    math_decide,
+    math_read,
+    parquet,
+    policy,
+    request,
+    row_template,
+    rows,
+    spool,
+    sql_image,
+    sql_statement,
+    sql_text,
+    tool_calls,
+    worker_frames,
+);
 
 /// A change to an input.
 #[derive(Debug, Clone)]
@@ -138,6 +160,88 @@ fn mutate(target: &Target) {
     });
     if let Err(error) = result {
         panic!("`{}`: {error}", target.name);
+    }
+}
+
+#[test]
+fn worker_seeds_hold_replies() {
+    let mut count = 0;
+    for (path, bytes) in
+        inputs("worker_frames").into_iter().filter(|(path, _)| path.starts_with(folder().join("seeds")))
+    {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_reply = match name.split('_').next().unwrap() {
+            "program" => reply::<program::Request>(&bytes).is_ok(),
+            "query" => reply::<query::Request>(&bytes).is_ok(),
+            _ => continue,
+        };
+        assert!(is_reply, "`{name}` is not a reply of this release; run `writes_worker_seeds`");
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
+
+#[test]
+#[ignore = "regenerates replies in `seeds/worker_frames`; run it after a change of the messages"]
+fn writes_worker_seeds() {
+    let ran = |end: program::End, stdout: &[u8], stderr: &[u8]| {
+        let (stdout, stderr) = (stdout.to_vec(), stderr.to_vec());
+        program::Reply::Ran(program::Ran { end, stdout, stderr, work: 20_000_000, memory_bytes: 9_000_000 })
+    };
+    let image = program::ImageInfo {
+        language: "python".to_owned(),
+        hash: "0".repeat(64),
+        version: "CPython 3.13".to_owned(),
+        modules: vec!["abc".to_owned(), "re".to_owned()],
+    };
+    for (name, bytes) in [
+        ("program_ran", write(&ran(program::End::Returned("[1,2]".to_owned()), b"out\n", b""))),
+        ("program_exited", write(&ran(program::End::Exited(-3), b"", b"Traceback\n"))),
+        ("program_images", write(&program::Reply::Images(vec![image]))),
+        ("query_ran", write(&query::Reply::Ran(runs()))),
+        ("query_described", write(&query::Reply::Described(vec![table()]))),
+        ("query_built", write(&query::Reply::Built(Ok(b"SQLite format 3\0".to_vec().into())))),
+    ] {
+        std::fs::write(folder().join("seeds/worker_frames").join(name), bytes.unwrap()).unwrap();
+    }
+}
+
+/// Runs that end with rows, without, and with an error.
+fn runs() -> Vec<Vec<query::Ran>> {
+    let mut rows = Rows::new(2);
+    rows.push([Value::Integer(1), Value::Text(b"x")]);
+    rows.push([Value::Null, Value::Real(2.5)]);
+    rows.push([Value::Blob(b"\0\xff"), Value::Integer(-1)]);
+    let run = |end: query::End, columns: &[&str], rows: Rows| {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        vec![query::Ran { end, columns, rows, steps: 42 }]
+    };
+    vec![
+        run(query::End::Rows, &["a", "b"], rows),
+        run(query::End::OutOfSteps, &["n"], Rows::default()),
+        run(query::End::Error("no such column: z".to_owned()), &[], Rows::default()),
+    ]
+}
+
+fn table() -> Table {
+    let column = |name: &str, declared: &str, not_null: bool| Column {
+        name: name.to_owned(),
+        declared: declared.to_owned(),
+        not_null,
+        has_null: !not_null,
+        is_distinct: not_null,
+    };
+    let mut sample = Rows::new(2);
+    sample.push([Value::Integer(1), Value::Text(b"x")]);
+    sample.push([Value::Integer(2), Value::Null]);
+    Table {
+        name: "t".to_owned(),
+        columns: vec![column("a", "integer", true), column("b", "text", false)],
+        keys: vec![vec![0]],
+        has_primary_key: true,
+        foreign_keys: vec![ForeignKey { columns: vec![1], table: "u".to_owned(), references: vec!["c".to_owned()] }],
+        count: 2,
+        sample,
     }
 }
 

@@ -37,6 +37,8 @@ mod checker;
 mod evidence;
 mod execute;
 mod extract;
+#[doc(hidden)]
+pub mod fuzzing;
 mod grade;
 mod prepare;
 mod programs;

@@ -35,6 +35,8 @@ mod compare;
 mod efficiency;
 mod evidence;
 mod extract;
+#[doc(hidden)]
+pub mod fuzzing;
 mod grade;
 mod partial;
 mod prepare;

@@ -56,12 +56,15 @@ fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
 
 /// Tables and columns of the database that a statement names.
 fn names(sql: &str, tables: &[Table], dialect: Dialect) -> BTreeSet<(bool, String)> {
+    let known_tables: BTreeSet<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
+    let columns = tables.iter().flat_map(|table| &table.columns);
+    let known_columns: BTreeSet<String> = columns.map(|column| column.name.to_lowercase()).collect();
     let mut found = BTreeSet::new();
     for token in tokens(sql, dialect).iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted)) {
         let name = token.content();
-        if tables.iter().any(|table| table.name.to_lowercase() == name) {
+        if known_tables.contains(&name) {
             found.insert((true, name));
-        } else if tables.iter().flat_map(|table| &table.columns).any(|column| column.name.to_lowercase() == name) {
+        } else if known_columns.contains(&name) {
             found.insert((false, name));
         }
     }

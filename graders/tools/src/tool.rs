@@ -158,8 +158,10 @@ pub(crate) fn arguments(call: &mut Call, tool: Option<&Tool>) -> Result<Vec<(Str
             arguments.push((name.to_owned(), value.clone()));
         }
     }
+    // Those with names have different ones.
+    let positional = arguments.len();
     for (name, value) in &call.arguments {
-        if arguments.iter().any(|(before, _)| before == name) {
+        if arguments[..positional].iter().any(|(before, _)| before == name) {
             return Err(format!("the argument `{name}` stands twice"));
         }
         let value = match value {

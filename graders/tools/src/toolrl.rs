@@ -1,6 +1,8 @@
 //! ToolRL's rule-based reward (Qian et al. 2025, arXiv 2504.13958, section 3.3; formulas as its published code computes them): a
 //! format of 0 or 1 and a correctness from -3 to 3.
 
+use std::collections::HashMap;
+
 use assay_documents::Json;
 use assay_documents::json::Reader;
 
@@ -108,11 +110,15 @@ fn last_keys(value: Json) -> Json {
         Json::Array(elements) => Json::Array(elements.into_iter().map(last_keys).collect()),
         Json::Object(members) => {
             let mut kept: Vec<(String, Json)> = Vec::with_capacity(members.len());
+            let mut places: HashMap<String, usize> = HashMap::with_capacity(members.len());
             for (key, value) in members {
                 let value = last_keys(value);
-                match kept.iter_mut().find(|(before, _)| *before == key) {
+                match places.get(&key).and_then(|place| kept.get_mut(*place)) {
                     Some((_, before)) => *before = value,
-                    None => kept.push((key, value)),
+                    None => {
+                        places.insert(key.clone(), kept.len());
+                        kept.push((key, value));
+                    }
                 }
             }
             Json::Object(kept)
@@ -184,4 +190,15 @@ fn jaccard(a: &[&Json], b: &[&Json]) -> f64 {
     });
     let common = common.count();
     common as f64 / (a.len() + b.len() - common) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_keys_that_stand_twice_the_last_counts() {
+        let read = |text: &str| lines(text).unwrap().remove(0).value.to_string();
+        assert_eq!(read(r#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#), r#"{"a":3,"b":[{"c":2}]}"#);
+    }
 }

@@ -5,11 +5,14 @@
 //! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
 //! dies costs its request another try, and nobody else anything.
 
+mod checked;
 mod child;
 mod confine;
 mod death;
 mod error;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod inherited;
 mod lines;
 pub mod metrics;

@@ -156,16 +156,14 @@ impl Cells {
             let mut cell = self.take()?;
             match cell.ask(request, patience).await {
                 Asked::Answered(reply) => {
-                    if !words::can_be_asked_again(&reply) {
-                        ended("tainted");
-                        self.replace();
-                    } else if cell.uses() >= self.0.options.uses {
-                        ended("used");
-                        self.replace();
-                    } else {
+                    let (reply, is_good) = words::reply_of::<W>(&reply);
+                    if is_good && cell.uses() < self.0.options.uses {
                         self.put_back(cell);
+                    } else {
+                        ended(if is_good { "used" } else { "tainted" });
+                        self.replace();
                     }
-                    return words::reply_of::<W>(&reply);
+                    return reply;
                 }
                 Asked::Overran { cpu } => {
                     ended("overran");

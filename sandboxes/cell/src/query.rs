@@ -7,7 +7,7 @@ use std::pin::Pin;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
-use crate::Words;
+use crate::{Words, checked};
 
 /// Steps the scripts of a database may take: some seconds, or millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
@@ -35,6 +35,10 @@ impl Words for Request {
 
     fn probe() -> Self {
         Self::Build(Build::default())
+    }
+
+    fn check(reply: &Reply) -> Result<(), &'static str> {
+        checked::reply(reply)
     }
 }
 
@@ -241,11 +245,37 @@ pub enum Value<'a> {
 
 /// Rows of equal width, packed: a tag for each cell, then its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Rows {
     width: u32,
     count: u64,
     #[serde(with = "serde_bytes")]
     cells: Vec<u8>,
+}
+
+/// Rows as they are received: `count` and `width` may claim more than `cells` holds.
+#[derive(Deserialize)]
+struct Unchecked {
+    width: u32,
+    count: u64,
+    #[serde(with = "serde_bytes")]
+    cells: Vec<u8>,
+}
+
+impl TryFrom<Unchecked> for Rows {
+    type Error = &'static str;
+
+    fn try_from(received: Unchecked) -> Result<Self, Self::Error> {
+        let Unchecked { width, count, cells } = received;
+        let (mut rest, mut found) = (cells.as_slice(), 0u64);
+        while !rest.is_empty() {
+            next_cell(&mut rest).ok_or("a cell of a row is cut off or of an unknown type")?;
+            found += 1;
+        }
+        // Rows without cells would take no bytes, however many there are.
+        let is_complete = u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
+        if is_complete { Ok(Self { width, count, cells }) } else { Err("the rows have another number of cells") }
+    }
 }
 
 impl Rows {
@@ -339,12 +369,13 @@ fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
         0 => Value::Null,
         1 => Value::Integer(i64::from_le_bytes(eight(rest)?)),
         2 => Value::Real(f64::from_bits(u64::from_le_bytes(eight(rest)?))),
-        _ => {
+        3 | 4 => {
             let length = usize::try_from(u64::from_le_bytes(eight(rest)?)).ok()?;
             let (bytes, tail) = rest.split_at_checked(length)?;
             *rest = tail;
             if *tag == 3 { Value::Text(bytes) } else { Value::Blob(bytes) }
         }
+        _ => return None,
     })
 }
 
@@ -380,6 +411,29 @@ mod tests {
         assert_eq!((rows.len(), rows.width()), (2, 3));
         let shown: Vec<String> = rows.cells().map(|cell| cell.to_string()).collect();
         assert_eq!(shown, ["-1", "0.5", "'it''s'", "NULL", "X'00FF'", "NULL"]);
+    }
+
+    #[test]
+    fn received_rows_have_the_cells_they_claim() {
+        let of =
+            |width: u32, count: u64, cells: &[u8]| Rows::try_from(Unchecked { width, count, cells: cells.to_vec() });
+        assert_eq!(of(2, 1, &[0, 0]).map(|rows| rows.rows().count()), Ok(1));
+        assert_eq!(of(0, 0, &[]), Ok(Rows::default()));
+        let integer = [1, 7, 0, 0, 0, 0, 0, 0, 0];
+        for (width, count, cells) in [
+            (1, u64::MAX, [0u8; 0].as_slice()),
+            (u32::MAX, u64::MAX, &[]),
+            (0, u64::MAX, &[]),
+            (2, 1, &[0]),
+            (1, 1, &[0, 0]),
+            (1, 1, &integer[..8]),
+            (1, 1, &[1]),
+            (1, 1, &[3, 255, 255, 255, 255, 255, 255, 255, 255]),
+            (1, 1, &[9]),
+        ] {
+            assert!(of(width, count, cells).is_err(), "{width} {count} {cells:?}");
+        }
+        assert!(of(1, 1, &integer).is_ok());
     }
 
     #[test]

@@ -15,6 +15,14 @@ pub trait Words: Serialize + DeserializeOwned {
 
     /// A request that asks for next to nothing, to see whether cells answer at all.
     fn probe() -> Self;
+
+    /// Checks a reply that was received: untrusted work may have taken over the worker that sent it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn check(_reply: &Self::Reply) -> Result<(), &'static str> {
+        Ok(())
+    }
 }
 
 /// Answers requests of one kind, inside a cell. A panic ends the cell; its parent starts another.
@@ -63,18 +71,27 @@ pub(crate) fn framed<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
     frame::finish(frame).map_err(|error| CellError::Message(error.to_string()))
 }
 
-/// Whether the cell that sent a reply can be asked again.
-pub(crate) fn can_be_asked_again(reply: &[u8]) -> bool {
-    matches!(reply.first(), Some(&mark::GOOD | &mark::TOO_LONG))
+/// Reads what a cell answered, and says whether the cell can be asked again.
+pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> (Result<W::Reply, CellError>, bool) {
+    match bytes.split_first() {
+        Some((&mark::GOOD, body)) => {
+            let reply = read_reply::<W>(body);
+            let is_good = reply.is_ok();
+            (reply, is_good)
+        }
+        Some((&mark::TAINTED, body)) => (read_reply::<W>(body), false),
+        Some((&mark::TOO_LONG, _)) => {
+            (Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))), true)
+        }
+        _ => (Err(CellError::Message("the reply has no mark".to_owned())), false),
+    }
 }
 
-/// Reads a reply.
-pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> Result<W::Reply, CellError> {
-    match bytes.split_first() {
-        Some((&mark::TOO_LONG, _)) => Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))),
-        Some((_, body)) => postcard::from_bytes(body).map_err(|error| unreadable(&error)),
-        None => Err(CellError::Message("the reply is empty".to_owned())),
-    }
+/// Reads a reply behind its mark.
+pub(crate) fn read_reply<W: Words>(body: &[u8]) -> Result<W::Reply, CellError> {
+    let reply: W::Reply = postcard::from_bytes(body).map_err(|error| unreadable(&error))?;
+    W::check(&reply).map_err(|reason| CellError::Message(reason.to_owned()))?;
+    Ok(reply)
 }
 
 fn unreadable(error: &postcard::Error) -> CellError {

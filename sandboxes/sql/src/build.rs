@@ -9,16 +9,10 @@ use crate::meter::{Meter, TICK};
 use crate::system::{self, memory};
 use crate::{connection, guard};
 
-/// Memory a database may take while it is made, in bytes.
-const MEMORY: u64 = 512 << 20;
-
 /// Makes an image, or says what is wrong with the scripts.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
-    memory::limit(Some(MEMORY));
-    let built = within_memory(build);
-    memory::limit(None);
-    let image = built?;
+    let image = memory::within(memory::OF_DATABASE, || within_memory(build))?;
     if image.len() > MAX_IMAGE {
         return Err(format!("the database has {} bytes; at most {MAX_IMAGE} are taken", image.len()));
     }
@@ -39,7 +33,12 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
         }
         // Pages are allocated as the database grows: it is written to.
         connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
+        bound_steps(&connection).map_err(|error| error.to_string())?;
         guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
+        // A base of other rows was made here.
+        if build.rows.is_none() {
+            check_pages(&connection)?;
+        }
     }
     let noted = watch(&connection).map_err(|error| error.to_string())?;
     let said = |error: Error| match noted.take_denied() {
@@ -72,13 +71,32 @@ fn is_cut_off(image: &[u8]) -> bool {
     counts && number(28).is_some_and(|pages| pages * page > image.len() as u64)
 }
 
+/// Rejects an image in which a page is referred to twice: a few such pages, each in the next, hold more rows than can be read, and
+/// counting them is one step.
+fn check_pages(connection: &Connection) -> Result<(), String> {
+    // The pages are checked before the rows, whose number is then bounded by that of the pages.
+    connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| error.to_string())?;
+    let checked: Result<String, Error> = connection.query_row("pragma quick_check(1)", [], |row| row.get(0));
+    let reason = match checked {
+        // Other messages are about rows that break a rule of the schema.
+        Ok(message) if message.starts_with("*** in database") => message.lines().nth(1).unwrap_or_default().to_owned(),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => error.to_string(),
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    Err(format!("the image is damaged: {reason}"))
+}
+
 /// Bounds what scripts do, and forbids what makes no database.
 fn watch(connection: &Connection) -> Result<guard::Noted, Error> {
+    bound_steps(connection)?;
+    guard::install_for_building(connection)
+}
+
+fn bound_steps(connection: &Connection) -> Result<(), Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
     let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
-    connection.progress_handler(tick, Some(move || meter.tick()))?;
-    guard::install_for_building(connection)
+    connection.progress_handler(tick, Some(move || meter.tick()))
 }
 
 /// Runs the statements of a script one by one; results of queries among them are nobody's.
@@ -98,7 +116,9 @@ fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
 fn explained(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => format!("its scripts take more than {BUILD_STEPS} steps"),
-        Some(ErrorCode::OutOfMemory) => format!("its scripts take more than {MEMORY} bytes of memory"),
+        Some(ErrorCode::OutOfMemory) => {
+            format!("its scripts take more than {} bytes of memory", memory::OF_DATABASE)
+        }
         _ => match error {
             Error::SqliteFailure(_, Some(message)) => message.clone(),
             Error::SqlInputError { msg, sql, offset, .. } => {

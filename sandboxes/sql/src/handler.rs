@@ -9,6 +9,7 @@ use crate::connection::Opened;
 use crate::describe::describe;
 use crate::functions::Originals;
 use crate::run::run;
+use crate::system::memory;
 
 /// Bytes of rows in an answer from which on no other statement is answered with it.
 const MUCH: usize = 64 << 20;
@@ -38,7 +39,10 @@ impl Databases {
         match request {
             Request::Build(wanted) => Reply::Built(build(wanted).map(ByteBuf::from)),
             Request::Describe(image) => match &image.bytes {
-                Some(bytes) => describe(bytes).map_or_else(|error| unable(&error), Reply::Described),
+                Some(bytes) => {
+                    let described = memory::within(memory::OF_DATABASE, || describe(bytes));
+                    described.map_or_else(|error| unable(&error), Reply::Described)
+                }
                 None => Reply::Missing,
             },
             Request::Run(wanted) => self.run(wanted),
@@ -78,7 +82,7 @@ impl Databases {
         let entry = match (at, &image.bytes) {
             (Some(at), _) => self.opened.remove(at),
             (None, Some(bytes)) => {
-                let opened = Opened::open(bytes, &self.originals)?;
+                let opened = memory::within(memory::OF_DATABASE, || Opened::open(bytes, &self.originals))?;
                 let mut kept: usize = self.opened.iter().map(|(_, opened)| opened.bytes).sum();
                 while kept + opened.bytes > KEPT && !self.opened.is_empty() {
                     kept -= self.opened.remove(0).1.bytes;

@@ -315,6 +315,20 @@ fn scripts_make_databases_and_nothing_else() {
 }
 
 #[test]
+fn damaged_images_are_rejected() {
+    let mut asked = Asked::of(SCHEMA);
+    let mut image = asked.image.to_vec();
+    let page = usize::from(u16::from_be_bytes([image[16], image[17]]));
+    // An interior page of a table: its first child becomes its last one as well.
+    let interior = (page..image.len()).step_by(page).find(|at| image[*at] == 5).unwrap();
+    let cell = interior + usize::from(u16::from_be_bytes([image[interior + 12], image[interior + 13]]));
+    image.copy_within(cell..cell + 4, interior + 8);
+    let build = Build { image: Some(ByteBuf::from(image)), ..Build::default() };
+    let message = reply(&mut asked.databases, build).unwrap_err();
+    assert!(message.starts_with("the image is damaged: "), "{message}");
+}
+
+#[test]
 fn other_rows_keep_the_schema() {
     let mut asked = Asked::of(
         "create table p(id integer primary key, name text not null unique); insert into p values (1, 'a');

@@ -9,6 +9,8 @@
 mod build;
 mod engine;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guest;
 mod handler;
 mod image;

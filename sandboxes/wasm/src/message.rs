@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value};
 
+/// Longest header that is read, in bytes: many times what drivers write. A parsed header takes up to 16 times its length.
+pub(crate) const MAX_HEADER: usize = 1 << 20;
+
 /// Writes a message.
 pub(crate) fn write(mut header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> {
     let lengths: Vec<usize> = blobs.iter().map(|blob| blob.len()).collect();
@@ -27,6 +30,9 @@ impl<'a> Message<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (length, rest) = bytes.split_at_checked(4)?;
         let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
+        if length > MAX_HEADER {
+            return None;
+        }
         let (header, mut rest) = rest.split_at_checked(length)?;
         let header: Map<String, Value> = serde_json::from_slice(header).ok()?;
         let mut blobs = Vec::new();
@@ -69,5 +75,16 @@ mod tests {
         for bytes in [b"".as_slice(), b"\xff\xff\xff\xff", b"\x02\0\0\0{}", b"\x0d\0\0\0{\"blobs\":[9]}"] {
             assert!(Message::read(bytes).is_none());
         }
+    }
+
+    #[test]
+    fn rejects_long_headers() {
+        let of = |length: usize| {
+            let text = "x".repeat(length - r#"{"blobs":[],"message":""}"#.len());
+            let header = [("message".to_owned(), Value::String(text))].into_iter().collect();
+            write(header, &[])
+        };
+        assert!(Message::read(&of(MAX_HEADER)).is_some());
+        assert!(Message::read(&of(MAX_HEADER + 1)).is_none());
     }
 }

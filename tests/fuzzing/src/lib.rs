@@ -8,6 +8,12 @@
 pub mod chat_template;
 #[cfg(feature = "configuration")]
 pub mod configuration;
+#[cfg(feature = "document")]
+pub mod document;
+#[cfg(feature = "extraction")]
+pub mod extraction;
+#[cfg(feature = "guest-message")]
+pub mod guest_message;
 #[cfg(feature = "math")]
 pub mod math;
 #[cfg(feature = "policy")]
@@ -20,6 +26,14 @@ pub mod row_template;
 pub mod rows;
 #[cfg(feature = "spool")]
 pub mod spool;
+#[cfg(feature = "sql")]
+pub mod sql_text;
+#[cfg(feature = "sql")]
+pub mod sqlite;
+#[cfg(feature = "tool-calls")]
+pub mod tool_calls;
+#[cfg(feature = "worker-frames")]
+pub mod worker_frames;
 
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +50,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "chat_template", run: chat_template::run },
     #[cfg(feature = "configuration")]
     Target { name: "configuration", run: configuration::run },
+    #[cfg(feature = "document")]
+    Target { name: "document", run: document::run },
+    #[cfg(feature = "extraction")]
+    Target { name: "extraction", run: extraction::run },
+    #[cfg(feature = "guest-message")]
+    Target { name: "guest_message", run: guest_message::run },
     #[cfg(feature = "math")]
     Target { name: "math_decide", run: math::decide },
     #[cfg(feature = "math")]
@@ -52,4 +72,14 @@ pub const TARGETS: &[Target] = &[
     Target { name: "rows", run: rows::text },
     #[cfg(feature = "spool")]
     Target { name: "spool", run: spool::run },
+    #[cfg(feature = "sql")]
+    Target { name: "sql_image", run: sqlite::image },
+    #[cfg(feature = "sql")]
+    Target { name: "sql_statement", run: sqlite::statement },
+    #[cfg(feature = "sql")]
+    Target { name: "sql_text", run: sql_text::run },
+    #[cfg(feature = "tool-calls")]
+    Target { name: "tool_calls", run: tool_calls::run },
+    #[cfg(feature = "worker-frames")]
+    Target { name: "worker_frames", run: worker_frames::run },
 ];

@@ -233,8 +233,7 @@ fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
 
 /// Where a part begins with it; a word in prose is none.
 fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
-    let begins = scan.before()[..scan.before().len() - "functools[".len()].trim().is_empty();
-    if !begins {
+    if !scan.begins_at(start) {
         return Ok(());
     }
     scan.at = start + "functools".len();

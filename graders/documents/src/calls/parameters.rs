@@ -1,11 +1,13 @@
 //! Calls whose arguments are marked up one by one and have no types: Qwen3-Coder, GLM 4.5, MiniMax. And the types a schema gives
 //! to such texts.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::python;
 use super::scan::{Bare, Scan};
-use crate::json::{Broken, Json};
+use crate::json::{Broken, Json, repeats};
 
 /// What stands behind `<function=`, up to and with `</function>`; the cursor is behind the `=`.
 ///
@@ -43,8 +45,9 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
 }
 
 fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, Broken> {
-    let line = scan.rest().lines().next().unwrap_or_default();
-    if !line.contains(mark) {
+    // Nothing behind the mark is read: on a long line it would be read again for each name.
+    let ends_on_line = scan.rest().split_once(mark).is_some_and(|(name, _)| !name.contains('\n'));
+    if !ends_on_line {
         return Err(scan.broken(missing));
     }
     let name = scan.take_until(mark).unwrap_or_default().trim();
@@ -67,6 +70,7 @@ fn parameters(
     close: &str,
 ) -> Result<Vec<(String, Json)>, Broken> {
     let mut found: Vec<(String, Json)> = Vec::new();
+    let mut seen = HashSet::new();
     loop {
         if scan.take(close) {
             return Ok(found);
@@ -77,7 +81,7 @@ fn parameters(
             return Err(scan.broken(format!("expected `{open}` or `{close}`")));
         }
         let key = name_until(scan, behind, "the parameter's name never ends")?;
-        if found.iter().any(|(name, _)| *name == key) {
+        if repeats(&key, &found, &mut seen) {
             return Err(Broken::new(start, format!("the parameter `{key}` stands twice")));
         }
         if open == "<arg_key>" && !scan.take("<arg_value>") {

@@ -1,9 +1,10 @@
 //! Calls written as Python: `f(a=1, b=["x"])`, with literals only. Nothing is evaluated.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::scan::Bare;
-use crate::json::{Broken, Json, MAX_DEPTH};
+use crate::json::{Broken, Json, MAX_DEPTH, repeats};
 
 /// Reads Python from a text, from its start on.
 pub(super) struct Reader<'a> {
@@ -101,11 +102,12 @@ impl<'a> Reader<'a> {
         self.at += name.len();
         let _opened = self.take('(');
         let mut bare = Bare { name: name.to_owned(), ..Bare::default() };
+        let mut seen = HashSet::new();
         loop {
             if self.take(')') {
                 return Ok((start..self.at, bare));
             }
-            self.argument(&mut bare)?;
+            self.argument(&mut bare, &mut seen)?;
             if !self.take(',') {
                 if self.take(')') {
                     return Ok((start..self.at, bare));
@@ -115,11 +117,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn argument(&mut self, bare: &mut Bare) -> Result<(), Broken> {
+    /// One argument; `seen` is begun empty and kept for one call.
+    fn argument(&mut self, bare: &mut Bare, seen: &mut HashSet<String>) -> Result<(), Broken> {
         self.skip_space();
         let start = self.at;
         if let Some(key) = self.keyword() {
-            if bare.arguments.iter().any(|(name, _)| name == key) {
+            if repeats(key, &bare.arguments, seen) {
                 return Err(Broken::new(start, format!("the argument `{key}` stands twice")));
             }
             let value = self.value(0)?;
@@ -191,6 +194,7 @@ impl<'a> Reader<'a> {
     fn dictionary(&mut self, depth: usize) -> Result<Json, Broken> {
         let _opened = self.take('{');
         let mut members: Vec<(String, Json)> = Vec::new();
+        let mut seen = HashSet::new();
         loop {
             if self.take('}') {
                 return Ok(Json::Object(members));
@@ -200,7 +204,7 @@ impl<'a> Reader<'a> {
             let Json::Text(key) = self.value(depth + 1)? else {
                 return Err(Broken::new(start, "a key of a dictionary is no string"));
             };
-            if members.iter().any(|(name, _)| *name == key) {
+            if repeats(&key, &members, &mut seen) {
                 return Err(Broken::new(start, "a key of a dictionary stands twice"));
             }
             if !self.take(':') {

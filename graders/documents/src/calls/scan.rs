@@ -8,6 +8,7 @@ use crate::json::{Broken, Json, Reader};
 /// A cursor. Positions are bytes of the whole text; nothing is read beyond the part.
 pub(super) struct Scan<'a, 'r> {
     text: &'a str,
+    /// Where the part begins, blanks left out.
     start: usize,
     end: usize,
     pub(super) at: usize,
@@ -17,7 +18,9 @@ pub(super) struct Scan<'a, 'r> {
 
 impl<'a, 'r> Scan<'a, 'r> {
     pub(super) fn new(text: &'a str, part: Range<usize>, found: &'r mut Reading) -> Self {
-        Self { text, start: part.start, end: part.end, at: part.start, prose_from: part.start, found }
+        let blanks = text[part.clone()].len() - text[part.clone()].trim_start().len();
+        let start = part.start + blanks;
+        Self { text, start, end: part.end, at: part.start, prose_from: part.start, found }
     }
 
     /// What of the part is left.
@@ -25,9 +28,9 @@ impl<'a, 'r> Scan<'a, 'r> {
         &self.text[self.at..self.end]
     }
 
-    /// What of the part stands before the cursor.
-    pub(super) fn before(&self) -> &'a str {
-        &self.text[self.start..self.at]
+    /// Whether nothing but blanks stands before this byte of the text.
+    pub(super) fn begins_at(&self, at: usize) -> bool {
+        at <= self.start
     }
 
     pub(super) fn skip_space(&mut self) {

@@ -290,3 +290,31 @@ fn floods_end() {
         assert!(flood.malformed.len() <= MAX_CALLS, "{mark}");
     }
 }
+
+#[test]
+fn names_that_stand_twice_are_found_among_many() {
+    let many = |separator: &str, one: &dyn Fn(usize) -> String| (0..40).map(one).collect::<Vec<_>>().join(separator);
+    let python = many(", ", &|at| format!("a{at}=1"));
+    assert_eq!(reading(&format!("[weather({python})]")).calls.len(), 1);
+    assert!(broken(&format!("[weather({python}, a30=2)]")).1.contains("stands twice"));
+    let dictionary = many(", ", &|at| format!("'a{at}': 1"));
+    assert!(broken(&format!("[weather(a={{{dictionary}, 'a30': 2}})]")).1.contains("stands twice"));
+    let parameters = many("", &|at| format!("<parameter=a{at}>1</parameter>"));
+    let twice = format!("<function=weather>{parameters}<parameter=a30>2</parameter></function>");
+    assert!(broken(&twice).1.contains("stands twice"));
+}
+
+/// If the work grew with the square of the text, this would take minutes.
+#[test]
+fn many_names_and_marks_are_read_in_one_go() {
+    let names = |one: &dyn Fn(usize) -> String| (0..60_000).map(one).collect::<String>();
+    for text in [
+        format!("[weather({})]", names(&|at| format!("a{at}=1,"))),
+        format!("[weather(a={{{}}})]", names(&|at| format!("'a{at}':1,"))),
+        format!("<function=weather>{}</function>", names(&|at| format!("<parameter=a{at}>1</parameter>"))),
+    ] {
+        assert_eq!(reading(&text).calls.len(), 1, "{text:.60}");
+    }
+    let blanks = format!("{}x {}", " ".repeat(500_000), "functools[".repeat(50_000));
+    assert!(reading(&blanks).is_empty());
+}

@@ -193,9 +193,9 @@ impl Parts {
                 (None, Some((schema, pointer))) if schema.is_object() => (*schema, pointer.clone()),
                 _ => continue,
             };
-            let next = Here { schema, pointer, value, place: format!("{}/{}", here.place, escaped(key)) };
-            if breaks(&next) {
-                return Some(next);
+            // Keys, and so places, may be as long as the document.
+            if self.holds(&pointer, value) == Some(false) {
+                return Some(Here { schema, pointer, value, place: format!("{}/{}", here.place, escaped(key)) });
             }
         }
         // Up to 2019-09 `items` is the array, and `additionalItems` what follows it.
@@ -211,9 +211,8 @@ impl Parts {
                 (None, Some((schema, pointer))) => (*schema, pointer.clone()),
                 (None, None) => break,
             };
-            let next = Here { schema, pointer, value, place: format!("{}/{at}", here.place) };
-            if breaks(&next) {
-                return Some(next);
+            if self.holds(&pointer, value) == Some(false) {
+                return Some(Here { schema, pointer, value, place: format!("{}/{at}", here.place) });
             }
         }
         None

@@ -172,7 +172,9 @@ impl InCells {
         on: &[(&Held, u64)],
     ) -> Result<Option<Vec<Vec<Attempt>>>, Fault> {
         match self.ask(statements, terms, on).await {
-            Ok(Reply::Ran(ran)) if !ran.is_empty() => Ok(Some(ran.into_iter().map(determined).collect())),
+            Ok(Reply::Ran(ran)) if answers(&ran, statements.len(), on.len()) => {
+                Ok(Some(ran.into_iter().map(determined).collect()))
+            }
             Ok(other) => Err(unable(&other)),
             Err(CellError::Overran { .. } | CellError::Died(_) | CellError::Message(_)) => Ok(None),
             Err(error) => Err(fault(&error)),
@@ -185,7 +187,9 @@ impl InCells {
         let request = request(&[sql], terms, on, true);
         let settled = self.0.cells.settle(&request, patience(steps(on))).await.map_err(|error| fault(&error))?;
         match settled {
-            Settled::Answered(Reply::Ran(ran)) => Ok(ran.into_iter().next().map(determined).unwrap_or_default()),
+            Settled::Answered(Reply::Ran(ran)) if answers(&ran, 1, on.len()) => {
+                Ok(ran.into_iter().next().map(determined).unwrap_or_default())
+            }
             Settled::Answered(other) => Err(unable(&other)),
             Settled::Overran => Ok(undetermined(End::OutOfSteps)),
             Settled::Broke(how) => Ok(undetermined(End::Error(format!("the sandbox broke over the statement: {how}")))),
@@ -219,6 +223,19 @@ fn steps(on: &[(&Held, u64)]) -> u64 {
     on.iter().fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
+/// Whether runs may be the reply to these statements: for each one at least one run, and fewer than there are databases only
+/// where the last did not end with rows. A statement without runs would pass as one that is right everywhere.
+fn answers(ran: &[Vec<Ran>], statements: usize, databases: usize) -> bool {
+    let is_complete = |runs: &Vec<Ran>| match runs.split_last() {
+        Some((last, before)) => {
+            let goes_on = before.iter().all(|run| run.end == End::Rows);
+            goes_on && (runs.len() == databases || runs.len() < databases && last.end != End::Rows)
+        }
+        None => false,
+    };
+    (1..=statements).contains(&ran.len()) && ran.iter().all(is_complete)
+}
+
 fn determined(ran: Vec<Ran>) -> Vec<Attempt> {
     ran.into_iter().map(|ran| Attempt { ran: Arc::new(ran), deterministic: true }).collect()
 }
@@ -238,11 +255,13 @@ fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
 }
 
 fn unable(reply: &Reply) -> Fault {
-    let reason = match reply {
-        Reply::Unable(reason) => reason.clone(),
-        _ => "a cell answered another question".to_owned(),
-    };
-    Fault::lasting(ErrorCode::TaskAtFault, reason)
+    match reply {
+        Reply::Unable(reason) => Fault::lasting(ErrorCode::TaskAtFault, reason.clone()),
+        _ => Fault::passing(
+            ErrorCode::SandboxFailed,
+            "a reply of a worker does not fit its request; send the item again",
+        ),
+    }
 }
 
 fn fault(error: &CellError) -> Fault {
@@ -253,6 +272,33 @@ fn fault(error: &CellError) -> Fault {
         CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
         CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
             Fault::passing(ErrorCode::SandboxFailed, error.to_string())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(end: End) -> Ran {
+        Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+    }
+
+    #[test]
+    fn a_reply_has_a_run_for_each_database_of_each_statement() {
+        let rows = || run(End::Rows);
+        let ended = || run(End::OutOfSteps);
+        assert!(answers(&[vec![rows(), rows()]], 1, 2));
+        assert!(answers(&[vec![rows(), ended()], vec![ended()]], 3, 2));
+        for runs in [
+            vec![],
+            vec![vec![]],
+            vec![vec![rows()]],
+            vec![vec![ended(), rows()]],
+            vec![vec![rows(), rows(), rows()]],
+            vec![vec![rows(), rows()], vec![ended()]],
+        ] {
+            assert!(!answers(&runs, 1, 2), "{runs:?}");
         }
     }
 }

@@ -20,10 +20,13 @@ pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
 /// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all the same.
 pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     let all = tokens(sql, dialect);
-    let places: Vec<usize> = (0..all.len()).filter_map(|at| end_of_terms(&all, at)).collect();
+    let mut places: Vec<usize> = (0..all.len()).filter_map(|at| end_of_terms(&all, at)).collect();
     if places.is_empty() {
         return None;
     }
+    // A subquery among the terms ends before they do.
+    places.sort_unstable();
+    places.dedup();
     let with = |term: &str| {
         let mut text = String::with_capacity(sql.len() + places.len() * (term.len() + 2));
         let mut from = 0;
@@ -101,6 +104,14 @@ mod tests {
         assert_eq!(
             of("select lag(a) over w from t window w as (order by b)").unwrap(),
             "select lag(a) over w from t window w as (order by b, random())"
+        );
+    }
+
+    #[test]
+    fn subqueries_among_the_terms_are_shuffled_too() {
+        assert_eq!(
+            of("select a from t order by (select b from u order by c limit 1), d limit 3").unwrap(),
+            "select a from t order by (select b from u order by c, random() limit 1), d, random() limit 3"
         );
     }
 

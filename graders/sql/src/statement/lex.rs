@@ -129,22 +129,32 @@ impl<'a> Lexer<'a> {
 
     /// Length of the comment that begins here. In PostgreSQL they nest.
     fn comment(&self) -> usize {
-        let rest = self.rest();
+        let bytes = self.rest().as_bytes();
+        let nests = self.dialect == Dialect::Postgres;
         let (mut depth, mut at) = (1usize, 2);
         while depth > 0 {
-            let Some(close) = rest[at..].find("*/") else { return rest.len() };
-            let nested = rest[at..at + close].find("/*").filter(|_| self.dialect == Dialect::Postgres);
-            (depth, at) = match nested {
-                Some(open) => (depth + 1, at + open + 2),
-                None => (depth - 1, at + close + 2),
+            (depth, at) = match bytes.get(at..at + 2) {
+                Some(b"*/") => (depth - 1, at + 2),
+                Some(b"/*") if nests => (depth + 1, at + 2),
+                Some(_) => (depth, at + 1),
+                None => return bytes.len(),
             };
         }
         at
     }
 
     fn quoted(&mut self, close: char, kind: Kind) -> Kind {
+        self.delimited(close, kind, false)
+    }
+
+    /// Passes over a text up to `close`. `escapes` says that a backslash takes the next character with it.
+    fn delimited(&mut self, close: char, kind: Kind, escapes: bool) -> Kind {
         let mut characters = self.rest().char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
+            if escapes && character == '\\' {
+                characters.next();
+                continue;
+            }
             if character != close {
                 continue;
             }
@@ -199,7 +209,8 @@ impl<'a> Lexer<'a> {
         self.at += end;
         // `E'…'` and `X'…'`: the letter belongs to the text.
         let is_prefix = end == 1 && self.rest().starts_with('\'') && rest.starts_with(['x', 'X', 'e', 'E', 'b', 'B']);
-        if is_prefix { self.quoted('\'', Kind::Symbol) } else { Kind::Word }
+        let escapes = self.dialect == Dialect::Postgres && rest.starts_with(['e', 'E']);
+        if is_prefix { self.delimited('\'', Kind::Symbol, escapes) } else { Kind::Word }
     }
 
     fn symbol(&mut self, first: char) -> Kind {
@@ -233,6 +244,18 @@ mod tests {
         assert_eq!(texts("'open"), ["'open"]);
         assert_eq!(tokens("/* /* */ x */ y", Dialect::Postgres)[0].text, "y");
         assert_eq!(tokens("$a$ select $a$ y", Dialect::Postgres)[1].text, "y");
+        let escaped = |dialect| tokens(r"e'\' order by' y", dialect)[0].text;
+        assert_eq!(escaped(Dialect::Postgres), r"e'\' order by'");
+        assert_eq!(escaped(Dialect::Sqlite), r"e'\'");
+    }
+
+    #[test]
+    fn nested_comments_are_read_once() {
+        let (open, close) = ("/*".repeat(300_000), "*/".repeat(300_000));
+        let first = |text: &str| first_word(text, Dialect::Postgres);
+        assert_eq!(first(&format!("{open}*/ x")), None);
+        assert_eq!(first(&format!("{open}{close} x")).as_deref(), Some("x"));
+        assert_eq!(first("/*/ x"), None);
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     let written = terms.iter().map(|term| normal(strip_direction(term))).collect();
     let simple =
         !outer.iter().any(|token| ["union", "intersect", "except", "values"].iter().any(|word| token.is(word)));
-    let select = outer.iter().position(|token| token.is("select")).filter(|_| simple);
+    // Text that is not a statement may have its first `select` behind the order.
+    let select = outer[..order].iter().position(|token| token.is("select")).filter(|_| simple);
     let Some(select) = select else {
         return Some(Ordering { ranked: Vec::new(), unlimited: Vec::new(), terms: written, items: None });
     };
@@ -244,6 +245,13 @@ mod tests {
         assert!(of("select a from t order by b;").unwrap().unlimited.is_empty());
         assert_eq!(of("select distinct a from t order by b").unwrap().ranked, Vec::<String>::new());
         assert_eq!(of("select a from t union select b from u order by 1").unwrap().ranked, Vec::<String>::new());
+    }
+
+    #[test]
+    fn columns_stand_before_the_order() {
+        let found = of("order by a limit 3 select b é").unwrap();
+        assert!(found.ranked.is_empty() && found.unlimited.is_empty());
+        assert_eq!(found.terms, [["a"]]);
     }
 
     #[test]

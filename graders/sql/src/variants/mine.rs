@@ -28,9 +28,15 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
     let mut found = Constants::default();
     for statement in statements {
         let all = tokens(statement, dialect);
+        let mut open: Vec<usize> = Vec::new();
         for (at, token) in all.iter().enumerate() {
+            open.truncate(token.depth);
+            let is_argument = open.last().is_some_and(|open| is_call(&all, *open));
+            if token.text == "(" {
+                open.push(at);
+            }
             // What is handed to a function is no value of a row: a format, a number of places.
-            if is_argument(&all, at) {
+            if is_argument {
                 continue;
             }
             let before = |back: usize| at.checked_sub(back).and_then(|at| all.get(at));
@@ -60,9 +66,6 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
             }
         }
     }
-    found.integers.truncate(MOST);
-    found.reals.truncate(MOST);
-    found.texts.truncate(MOST);
     found
 }
 
@@ -100,11 +103,9 @@ const NO_FUNCTIONS: &[&str] = &[
     "distinct",
 ];
 
-/// Whether a token stands in the parentheses of a function.
-fn is_argument(all: &[Token<'_>], at: usize) -> bool {
-    let depth = all[at].depth;
-    let open = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
-    let before = open.and_then(|open| open.checked_sub(1)).map(|before| &all[before]);
+/// Whether this opening parenthesis is that of a function.
+fn is_call(all: &[Token<'_>], open: usize) -> bool {
+    let before = open.checked_sub(1).map(|before| &all[before]);
     before.is_some_and(|name| name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word)))
 }
 
@@ -125,8 +126,12 @@ impl Constants {
             for near in
                 [real, real - unit, real + unit, real + unit / 1_000.0, real - unit / 2.0, real * 1.1, real * 0.9]
             {
-                let near = (near * 1e6).round() / 1e6;
-                add(&mut self.reals, near);
+                let rounded = (near * 1e6).round() / 1e6;
+                // Beyond what can be rounded so, a number has no such decimals.
+                let near = if rounded.is_finite() { rounded } else { near };
+                if near.is_finite() {
+                    add(&mut self.reals, near);
+                }
             }
         }
     }
@@ -154,7 +159,7 @@ impl Constants {
 }
 
 fn add<T: PartialEq>(to: &mut Vec<T>, value: T) {
-    if !to.contains(&value) {
+    if to.len() < MOST && !to.contains(&value) {
         to.push(value);
     }
 }
@@ -169,6 +174,18 @@ mod tests {
             mine(["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"], Dialect::Sqlite);
         let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
         assert_eq!((texts, found.integers), (vec!["x", "X", "xs"], vec![7, 6, 8]));
+    }
+
+    #[test]
+    fn parentheses_end_the_arguments() {
+        let found = mine(["select f(g(1), 2, (3)) + 4 from t where (a) > 5) and f(6"], Dialect::Sqlite);
+        assert_eq!(found.integers, [3, 2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn large_constants_stay_finite() {
+        let found = mine(["select a from t where a > 1.7e308 and a < 1e400"], Dialect::Sqlite);
+        assert!(found.reals.contains(&1.7e308) && found.reals.iter().all(|real| real.is_finite()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use assay_documents::{Broken, Json};
 
-use super::{MAX_PARTS, short};
+use super::{MAX_COPIED, MAX_PARTS, short};
 
 /// Reads one table.
 pub(super) fn read(text: &str) -> Result<Json, Broken> {
@@ -22,6 +22,8 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         }
     }
     let (mut rows, mut parts) = (Vec::new(), 0);
+    // Each row has the names of its own.
+    let length: usize = names.iter().map(|(_, name)| name.len()).sum();
     while let Some((at, cells)) = reader.row()? {
         if cells.len() != names.len() {
             let reason =
@@ -31,6 +33,12 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         parts += 1 + cells.len();
         if parts > MAX_PARTS {
             return Err(Broken::new(at, "it has more than four million parts"));
+        }
+        if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
+            return Err(Broken::new(
+                at,
+                format!("the names of its columns make more than {} MiB of it", MAX_COPIED >> 20),
+            ));
         }
         let cell = |((_, name), (_, cell)): (&(usize, String), (usize, String))| (name.clone(), Json::Text(cell));
         rows.push(Json::Object(names.iter().zip(cells).map(cell).collect()));
@@ -115,6 +123,13 @@ mod tests {
         );
         assert_eq!(shown("a,b"), "[]");
         assert_eq!(shown("a\n1\n 2 "), r#"[{"a":"1"},{"a":" 2 "}]"#);
+    }
+
+    #[test]
+    fn names_of_columns_are_not_repeated_without_end() {
+        let of = |rows: usize| read(&format!("{}\n{}", "n".repeat(1 << 20), "1\n".repeat(rows)));
+        assert!(of(32).is_ok());
+        assert!(of(33).unwrap_err().reason.contains("32 MiB"));
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(crate) use numbers::decimal;
 /// Most parts of a document that is read: a part takes some sixty bytes.
 const MAX_PARTS: usize = 4_000_000;
 
+/// Most bytes that a document may repeat: copies that anchors and aliases make, names of columns.
+const MAX_COPIED: usize = 32 << 20;
+
 /// What a document is written in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

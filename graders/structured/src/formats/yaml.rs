@@ -7,10 +7,7 @@ use assay_documents::json::{MAX_DEPTH, repeats};
 use assay_documents::{Broken, Json};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
-use super::{MAX_PARTS, byte_of, decimal, numbers, short};
-
-/// Most bytes that anchors and aliases may copy.
-const MAX_COPIED: usize = 32 << 20;
+use super::{MAX_COPIED, MAX_PARTS, byte_of, decimal, numbers, short};
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Json, Broken> {

@@ -11,6 +11,9 @@ use rusqlite::ffi;
 /// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay aligned.
 const HEAD: usize = 16;
 
+/// Memory a database may take while it is made, opened or described, in bytes.
+pub(crate) const OF_DATABASE: u64 = 512 << 20;
+
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
@@ -19,6 +22,14 @@ pub(crate) fn limit(more: Option<u64>) {
     let most =
         more.map_or(usize::MAX, |more| USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX)));
     MOST.store(most, Relaxed);
+}
+
+/// Does what may use this many bytes beyond what SQLite uses now.
+pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
+    limit(Some(more));
+    let done = work();
+    limit(None);
+    done
 }
 
 /// Puts this memory in the place of SQLite's. False once SQLite is in use.

@@ -1,0 +1,73 @@
+//! Checks replies about databases. Their readers index by columns, so a reply whose parts do not fit together is rejected.
+
+use crate::query::{End, Ran, Reply, Table};
+
+/// Checks that the parts of a reply fit together.
+pub(crate) fn reply(reply: &Reply) -> Result<(), &'static str> {
+    match reply {
+        Reply::Ran(runs) => runs.iter().flatten().try_for_each(ran),
+        Reply::Described(tables) => tables.iter().try_for_each(table),
+        _ => Ok(()),
+    }
+}
+
+fn ran(ran: &Ran) -> Result<(), &'static str> {
+    let fits = if ran.end == End::Rows { ran.columns.len() == ran.rows.width() } else { ran.rows.is_empty() };
+    if fits { Ok(()) } else { Err("the rows of a run do not fit how it ended") }
+}
+
+fn table(table: &Table) -> Result<(), &'static str> {
+    let width = table.columns.len();
+    let referring = table.foreign_keys.iter().map(|key| &key.columns);
+    let mut columns = table.keys.iter().chain(referring).flatten();
+    if table.sample.width() != width {
+        return Err("the sample of a table has another number of columns");
+    }
+    if columns.any(|column| *column >= width) { Err("a key has a column that its table does not have") } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Column, ForeignKey, Rows, Value};
+
+    #[test]
+    fn rows_of_a_run_have_its_columns() {
+        let mut rows = Rows::new(1);
+        rows.push([Value::Null]);
+        let check = |end: End, columns: &[&str]| {
+            let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+            reply(&Reply::Ran(vec![vec![Ran { end, columns, rows: rows.clone(), steps: 0 }]]))
+        };
+        assert!(check(End::Rows, &["a"]).is_ok());
+        assert!(check(End::Rows, &["a", "b"]).is_err());
+        assert!(check(End::OutOfSteps, &["a"]).is_err());
+    }
+
+    #[test]
+    fn keys_are_columns_of_their_table() {
+        let column = |name: &str| Column {
+            name: name.to_owned(),
+            declared: String::new(),
+            not_null: false,
+            has_null: false,
+            is_distinct: false,
+        };
+        let check = |width: usize, key: usize, foreign: usize| {
+            let columns = vec![foreign];
+            reply(&Reply::Described(vec![Table {
+                name: "t".to_owned(),
+                columns: vec![column("a"), column("b")],
+                keys: vec![vec![key]],
+                has_primary_key: true,
+                foreign_keys: vec![ForeignKey { columns, table: "u".to_owned(), references: Vec::new() }],
+                count: 0,
+                sample: Rows::new(width),
+            }]))
+        };
+        assert!(check(2, 1, 0).is_ok());
+        assert!(check(3, 1, 0).is_err());
+        assert!(check(2, 2, 0).is_err());
+        assert!(check(2, 1, 7).is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Entry points for the fuzz target for messages of guests. Not part of the API.
+
+use assay_cell::program::End;
+use serde_json::{Map, Value};
+
+use crate::guest;
+use crate::message::{self, Message};
+
+/// Longest header of a message that is read.
+pub const MAX_HEADER: usize = message::MAX_HEADER;
+
+/// A header and its blobs.
+pub type Parts = (Map<String, Value>, Vec<Vec<u8>>);
+
+/// Reads a message.
+#[must_use]
+pub fn read(bytes: &[u8]) -> Option<Parts> {
+    let Message { header, blobs } = Message::read(bytes)?;
+    Some((header, blobs.into_iter().map(<[u8]>::to_vec).collect()))
+}
+
+/// Writes a message.
+#[must_use]
+pub fn write(header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> {
+    message::write(header, blobs)
+}
+
+/// How a program ended, by what its instance replied.
+#[must_use]
+pub fn end(reply: &[u8]) -> End {
+    guest::end_of(reply)
+}

@@ -1,0 +1,4 @@
+//! Images of databases.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| assay_fuzzing::sqlite::image(bytes));
