@@ -204,7 +204,7 @@ impl PreparedCode {
             (End::OutOfMemory, _) => verdict::MEMORY_LIMIT,
             (End::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
         };
-        Ok(TestResult::of(verdict, &attempt, difference, got))
+        Ok(TestResult::of(verdict, &attempt, difference, got.as_deref()))
     }
 
     /// Asks a checker program. One that breaks over this output is asked about the expected one as well: breaking over both, it

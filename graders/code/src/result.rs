@@ -38,7 +38,7 @@ pub(crate) struct Failure {
 
 impl TestResult {
     /// The result of an attempt, without its whole outputs.
-    pub(crate) fn of(verdict: Verdict, attempt: &Attempt, difference: Option<Difference>, got: Option<String>) -> Self {
+    pub(crate) fn of(verdict: Verdict, attempt: &Attempt, difference: Option<Difference>, got: Option<&str>) -> Self {
         let ran = &attempt.ran;
         let failure = (verdict != verdict::ACCEPTED).then(|| {
             Box::new(Failure {
@@ -46,7 +46,7 @@ impl TestResult {
                 stdout: last(&ran.stdout),
                 stderr: last(&ran.stderr),
                 difference,
-                got: got.as_deref().map(first),
+                got: got.map(first),
             })
         });
         Self { verdict, work: ran.work, memory_bytes: ran.memory_bytes, deterministic: attempt.deterministic, failure }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn keeps_the_shown_ends_of_a_failure() {
         let ended = attempt(End::Raised("é".repeat(SHOWN) + "the end"));
-        let result = TestResult::of(verdict::RUNTIME_ERROR, &ended, None, Some("g".repeat(1 << 20)));
+        let result = TestResult::of(verdict::RUNTIME_ERROR, &ended, None, Some(&"g".repeat(1 << 20)));
         assert_eq!((result.work, result.memory_bytes, result.deterministic), (7, 8, true));
         let failure = result.failure.as_ref().unwrap();
         assert_eq!((failure.stdout.len(), failure.stderr.as_slice()), (SHOWN + 1, &b"short"[..]));
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn keeps_only_numbers_of_a_test_that_passed() {
         let ended = attempt(End::Returned("5".repeat(1 << 20)));
-        let passed = TestResult::of(verdict::ACCEPTED, &ended, None, Some("5".to_owned()));
+        let passed = TestResult::of(verdict::ACCEPTED, &ended, None, Some("5"));
         assert!(passed.failure.is_none());
         let failed = TestResult::of(Verdict::WRONG_ANSWER, &ended, None, None);
         assert_eq!(failed.failure.map(|failure| failure.end), Some(End::Returned(String::new())));
