@@ -5,9 +5,9 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
 
-use crate::meter::{Meter, TICK};
+use crate::meter::Meter;
 use crate::system::{self, memory};
-use crate::{connection, guard};
+use crate::{connection, guard, image};
 
 /// Memory a database may take while it is made, in bytes.
 const MEMORY: u64 = 512 << 20;
@@ -15,10 +15,7 @@ const MEMORY: u64 = 512 << 20;
 /// Makes an image, or says what is wrong with the scripts.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
-    memory::limit(Some(MEMORY));
-    let built = within_memory(build);
-    memory::limit(None);
-    let image = built?;
+    let image = memory::within(MEMORY, || within_memory(build))?;
     if image.len() > MAX_IMAGE {
         return Err(format!("the database has {} bytes; at most {MAX_IMAGE} are taken", image.len()));
     }
@@ -26,21 +23,11 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
 }
 
 fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
-    let mut connection = connection::empty().map_err(|error| error.to_string())?;
-    if let Some(image) = &build.image {
-        let mut image = image.to_vec();
-        // Written with a log beside it, which is not here: what is in the file counts.
-        if let Some(formats) = image.get_mut(18..20) {
-            formats.fill(1);
-        }
-        let image = image.as_slice();
-        if is_cut_off(image) {
-            return Err("the image is cut off: it says that it has more pages than are there".to_owned());
-        }
-        // Pages are allocated as the database grows: it is written to.
-        connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
-        guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
-    }
+    let mut connection = match &build.image {
+        // Where all rows are replaced, those of the image are not read.
+        Some(image) => image::write(image, build.rows.is_none())?,
+        None => connection::empty().map_err(|error| error.to_string())?,
+    };
     let noted = watch(&connection).map_err(|error| error.to_string())?;
     let said = |error: Error| match noted.take_denied() {
         Some(what) => format!("{what} is not part of a database: {error}"),
@@ -60,24 +47,11 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     connection.serialize("main").map(|data| data.to_vec()).map_err(said)
 }
 
-/// Whether the head of an SQLite file speaks of more pages than there are.
-fn is_cut_off(image: &[u8]) -> bool {
-    let number =
-        |at: usize| image.get(at..at + 4).map(|bytes| bytes.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte)));
-    let page = image.get(16..18).map_or(0, |bytes| u64::from(bytes[0]) << 8 | u64::from(bytes[1]));
-    // 65,536 does not fit and is written as 1.
-    let page = if page == 1 { 65_536 } else { page };
-    // The number of pages counts only when it was written with the last change.
-    let counts = number(24) == number(92);
-    counts && number(28).is_some_and(|pages| pages * page > image.len() as u64)
-}
-
 /// Bounds what scripts do, and forbids what makes no database.
 fn watch(connection: &Connection) -> Result<guard::Noted, Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
-    let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
-    connection.progress_handler(tick, Some(move || meter.tick()))?;
+    meter.watch(connection)?;
     guard::install_for_building(connection)
 }
 
