@@ -68,7 +68,7 @@ impl Sandboxes {
         let images = images(config);
         let languages = images.iter().map(|image| image.language.clone()).collect();
         let programs = Programs::new(cells.clone(), images);
-        let queries = Queries::new(cells.clone(), server(sql));
+        let queries = Queries::new(cells.clone(), server(sql), sql.result_bytes);
         Ok(Self { cells, programs, queries, languages })
     }
 

@@ -60,9 +60,6 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
             }
         }
     }
-    found.integers.truncate(MOST);
-    found.reals.truncate(MOST);
-    found.texts.truncate(MOST);
     found
 }
 
@@ -103,6 +100,9 @@ const NO_FUNCTIONS: &[&str] = &[
 /// Whether a token stands in the parentheses of a function.
 fn is_argument(all: &[Token<'_>], at: usize) -> bool {
     let depth = all[at].depth;
+    if depth == 0 {
+        return false;
+    }
     let open = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
     let before = open.and_then(|open| open.checked_sub(1)).map(|before| &all[before]);
     before.is_some_and(|name| name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word)))
@@ -154,7 +154,7 @@ impl Constants {
 }
 
 fn add<T: PartialEq>(to: &mut Vec<T>, value: T) {
-    if !to.contains(&value) {
+    if to.len() < MOST && !to.contains(&value) {
         to.push(value);
     }
 }
