@@ -261,7 +261,7 @@ fn writes_spool_seeds() {
     let seeds = folder().join("seeds/spool");
     std::fs::create_dir_all(&seeds).unwrap();
     for (name, noise, entry) in
-        [("events", b"".as_slice(), events()), ("grades", b"AsFr", grades()), ("reply", b"torn", reply())]
+        [("events", b"".as_slice(), events()), ("grades", b"AsFr", grades()), ("reply", b"torn", replied())]
     {
         let payload = assay_store::fuzzing::payload(&entry).unwrap();
         let bytes = [&[u8::try_from(noise.len()).unwrap()], noise, &payload].concat();
@@ -296,7 +296,7 @@ fn grades() -> Entry {
     entry
 }
 
-fn reply() -> Entry {
+fn replied() -> Entry {
     let reply = SealedReply { media: "application/json".to_owned(), body: b"{\"items\":[]}".repeat(10) };
     let claim = Claim {
         key: RequestKey { caller: "local".into(), key: "key".to_owned() },

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod hostile;
+mod results;
 mod work;
 
 use std::time::Duration;
@@ -41,7 +42,8 @@ async fn image(cells: &Cells) -> ByteBuf {
 
 async fn run(cells: &Cells, image: &ByteBuf, sql: &str) -> Ran {
     let image = Image { hash: [7; 32], bytes: Some(image.clone()) };
-    let run = Run { statements: vec![sql.to_owned()], on: vec![(image, 2_000_000)], limits: LIMITS, reverse: false };
+    let (statements, on) = (vec![sql.to_owned()], vec![(image, 2_000_000)]);
+    let run = Run { statements, on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
     match cells.ask(&Request::Run(run), PATIENCE).await.unwrap() {
         Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
         other => panic!("not run: {other:?}"),

@@ -1,6 +1,6 @@
 //! Why a verdict is what it is, for a person to read.
 
-use assay_cell::query::Rows;
+use assay_cell::query::{End, Rows};
 use assay_core::Evidence;
 use serde_json::{Value, json};
 
@@ -15,6 +15,22 @@ const CELL: usize = 200;
 
 /// Most columns shown.
 const COLUMNS: usize = 40;
+
+/// How a statement ended, in words.
+pub(crate) fn how(end: &End) -> String {
+    match end {
+        End::Rows => "it gives rows".to_owned(),
+        End::Nothing => "there is no statement".to_owned(),
+        End::Several => "there is more than one statement".to_owned(),
+        End::NotAQuery => "it is no query".to_owned(),
+        End::Denied(what) => format!("{what} is not allowed"),
+        End::Syntax(message) | End::Error(message) => message.clone(),
+        End::OutOfSteps => "it takes too many steps".to_owned(),
+        End::OutOfMemory => "it takes too much memory".to_owned(),
+        End::TooManyRows => "it gives more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned(),
+        End::TooLong => "it makes a value that is too long".to_owned(),
+    }
+}
 
 /// What is known before anything is run.
 pub(crate) fn of_statement(found: &Found) -> Evidence {

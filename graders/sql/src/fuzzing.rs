@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use assay_cell::query::{Column, End, Rows, Table, TableRows, Value};
 
-use crate::partial::Parts;
+use crate::partial::{Names, Parts};
 use crate::statement::{self, tokens};
 use crate::task::Dialect;
 use crate::variants::{self, Manner};
@@ -61,7 +61,7 @@ pub fn extract(text: &str) -> Option<(String, Range<usize>)> {
 pub fn parts(sql: &str, gold: &str, is_postgres: bool) -> [f64; 4] {
     let golds = [gold.to_owned()];
     let Parts { syntax, executes, schema, tokens } =
-        Parts::of(sql, &End::Rows, &golds, &[table()], dialect(is_postgres));
+        Parts::of(sql, &End::Rows, &golds, &Names::of(&[table()]), dialect(is_postgres));
     [syntax, executes, schema, tokens]
 }
 

@@ -1,21 +1,22 @@
 //! Completions: their statements found, run on every database, and what they gave compared.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
 
-use assay_cell::query::End;
+use assay_cell::query::{End, Rows};
 use assay_core::extraction::reasoning;
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Verdict,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::compare::{Difference, Rule, compare_all};
+use crate::evidence::how;
 use crate::extract::{Found, extract};
 use crate::partial::Parts;
-use crate::queries::{Attempt, Queries, Terms};
-use crate::ready::{Ready, how, prepare};
+use crate::queries::{Attempt, FOR_PREDICTIONS, Large, Queries, Terms};
+use crate::ready::{Ready, prepare};
 use crate::task::{Columns, Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
 
@@ -30,19 +31,45 @@ pub(crate) struct PreparedSql {
 
 /// A statement on its way through the databases.
 struct Trial {
-    found: Found,
     /// Golds that gave the same so far.
     agreeing: Vec<usize>,
     /// One for each database it was run on.
-    attempts: Vec<Attempt>,
+    runs: Vec<Seen>,
+    /// Its rows on all databases so far, where columns are chosen: one choice must do for all.
+    rows: Vec<Rows>,
     /// Why it is wrong, once it is.
     wrong: Option<Wrong>,
 }
 
-/// Where a statement was found wrong: how it ended on the last database it was run on, and what is different from a gold there.
-struct Wrong {
-    end: End,
-    difference: Option<(Difference, usize)>,
+/// What is kept of a run.
+struct Seen {
+    steps: u64,
+    /// How many rows it gave; `None` when it ended otherwise.
+    rows: Option<usize>,
+    deterministic: bool,
+}
+
+/// Why a statement is wrong on the last database it was run on.
+enum Wrong {
+    /// It ended otherwise than with rows.
+    Ended(End),
+    /// Its rows are those of no gold: what is different from this one.
+    Differs { gold: usize, difference: Value },
+}
+
+impl Wrong {
+    fn end(&self) -> &End {
+        match self {
+            Self::Ended(end) => end,
+            Self::Differs { .. } => &End::Rows,
+        }
+    }
+}
+
+impl Trial {
+    fn new(golds: usize) -> Self {
+        Self { agreeing: (0..golds).collect(), runs: Vec::new(), rows: Vec::new(), wrong: None }
+    }
 }
 
 impl Prepared for PreparedSql {
@@ -53,7 +80,12 @@ impl Prepared for PreparedSql {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.task.bytes()
+        let ready = match self.ready.get() {
+            Some(Ok(ready)) => ready.bytes(),
+            Some(Err(fault)) => fault.message.len(),
+            None => 0,
+        };
+        size_of::<Self>() + self.task.bytes() + ready
     }
 }
 
@@ -64,72 +96,111 @@ impl PreparedSql {
 
     /// All statements on the base, then those that are right there on the other databases.
     async fn grade_all(&self, items: &[&Item], cx: &GradeContext) -> Result<Vec<Outcome>, Fault> {
-        let ready = self.ready().await?;
-        let golds: Vec<usize> = (0..self.task.golds.len()).collect();
-        let mut trials: Vec<Option<Trial>> = items
+        let mut large = self.queries.call();
+        let ready = self.ready(&mut large).await?;
+        let found: Vec<Option<Found>> = items
             .iter()
-            .map(|item| {
-                let text = item.completion.text();
-                let found = extract(&reasoning::visible_text(&text, item.meta.think_open))?;
-                Some(Trial { found, agreeing: golds.clone(), attempts: Vec::new(), wrong: None })
-            })
+            .map(|item| extract(&reasoning::visible_text(&item.completion.text(), item.meta.think_open)))
             .collect();
-        let (base, others) = ready.stages.split_at(1.min(ready.stages.len()));
-        for stages in [base, others].into_iter().filter(|stages| !stages.is_empty()) {
+        let mut trials: Vec<Option<Trial>> =
+            found.iter().map(|found| found.as_ref().map(|_| Trial::new(self.task.golds.len()))).collect();
+        let base = 1.min(ready.stages.len());
+        self.run(ready, 0..base, &found, &mut trials, &mut large).await?;
+        if base < ready.stages.len() {
             if cx.cancel.is_cancelled() {
                 return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
             }
-            let mut open: Vec<&mut Trial> = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none()).collect();
-            let statements: Vec<&str> = open.iter().map(|trial| trial.found.text.as_str()).collect();
-            let terms = Terms { limits: ready.limits, reverse: false };
-            let on: Vec<_> = stages.iter().map(|stage| (&stage.database, stage.steps)).collect();
-            let answered = self.queries.run(&statements, terms, &on).await?;
-            for (trial, attempts) in open.iter_mut().zip(answered) {
-                self.judge(trial, ready, attempts);
-            }
+            let others = if self.task.columns == Columns::Strict {
+                base
+            } else {
+                // The rows on the base are needed again. They were not kept: those of many statements are large together.
+                let right = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none());
+                right.for_each(|trial| *trial = Trial::new(self.task.golds.len()));
+                0
+            };
+            self.run(ready, others..ready.stages.len(), &found, &mut trials, &mut large).await?;
         }
-        Ok(trials.iter().map(|trial| self.graded(ready, trial.as_ref())).collect())
+        let graded = found.iter().zip(&trials).map(|(found, trial)| match (found, trial) {
+            (Some(found), Some(trial)) => self.graded(ready, found, trial),
+            _ => Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)),
+        });
+        Ok(graded.collect())
     }
 
-    /// Compares what a statement gave on some databases with what the golds give there.
-    fn judge(&self, trial: &mut Trial, ready: &Ready, attempts: Vec<Attempt>) {
-        for attempt in attempts {
-            let ran = Arc::clone(&attempt.ran);
-            trial.attempts.push(attempt);
-            if ran.end != End::Rows {
-                trial.wrong = Some(Wrong { end: ran.end.clone(), difference: None });
-                return;
+    /// Runs the statements that are not wrong on some of the databases.
+    async fn run(
+        &self,
+        ready: &Ready,
+        stages: Range<usize>,
+        found: &[Option<Found>],
+        trials: &mut [Option<Trial>],
+        large: &mut Large,
+    ) -> Result<(), Fault> {
+        let is_open = |at: &usize| trials[*at].as_ref().is_some_and(|trial| trial.wrong.is_none());
+        let open: Vec<usize> = (0..trials.len()).filter(is_open).collect();
+        let statements: Vec<&str> =
+            open.iter().filter_map(|at| found[*at].as_ref()).map(|found| found.text.as_str()).collect();
+        let terms = Terms { limits: ready.limits, reverse: false, longest: FOR_PREDICTIONS };
+        let on: Vec<_> = ready.stages[stages.clone()].iter().map(|stage| (&stage.database, stage.steps)).collect();
+        let mut each = |place: usize, attempt: Attempt| {
+            let Some(trial) = &mut trials[open[place]] else { return false };
+            self.judge(trial, ready, &attempt);
+            // What was compared is needed no more, unless further databases come to it.
+            if trial.wrong.is_some() || trial.runs.len() == stages.end {
+                trial.rows = Vec::new();
             }
-            let mut first = None;
-            let golds = std::mem::take(&mut trial.agreeing);
-            for gold in golds {
-                match self.compare(trial, ready, gold) {
-                    Ok(()) => trial.agreeing.push(gold),
-                    Err(difference) => {
-                        first.get_or_insert((difference, gold));
-                    }
+            trial.wrong.is_none()
+        };
+        self.queries.run(&statements, terms, &on, large, &mut each).await
+    }
+
+    /// Compares what a statement gave on the next database with what the golds give there.
+    fn judge(&self, trial: &mut Trial, ready: &Ready, attempt: &Attempt) {
+        let ran = &attempt.ran;
+        let gave_rows = ran.end == End::Rows;
+        let rows = gave_rows.then(|| ran.rows.len());
+        trial.runs.push(Seen { steps: ran.steps, rows, deterministic: attempt.deterministic });
+        if !gave_rows {
+            trial.wrong = Some(Wrong::Ended(ran.end.clone()));
+            return;
+        }
+        if self.task.columns == Columns::Strict {
+            trial.rows.clear();
+        }
+        trial.rows.push(ran.rows.clone());
+        let bytes: u64 = trial.rows.iter().map(|rows| rows.bytes() as u64).sum();
+        if bytes > self.queries.result_bytes() {
+            trial.wrong = Some(Wrong::Ended(End::TooManyRows));
+            return;
+        }
+        let mut first = None;
+        for gold in std::mem::take(&mut trial.agreeing) {
+            match self.compare(trial, ready, gold) {
+                Ok(()) => trial.agreeing.push(gold),
+                Err(difference) => {
+                    first.get_or_insert((gold, difference));
                 }
             }
-            if trial.agreeing.is_empty() {
-                trial.wrong = Some(Wrong { end: End::Rows, difference: first });
-                return;
-            }
+        }
+        if let Some((gold, difference)) = first.filter(|_| trial.agreeing.is_empty()) {
+            let sheet = &ready.stages[trial.runs.len() - 1].golds[gold].sheet;
+            let difference = evidence::of_difference(&difference, sheet, &ran.rows);
+            trial.wrong = Some(Wrong::Differs { gold, difference });
         }
     }
 
-    /// Compares what a statement gave on the last database with what a gold gives there; on all so far where columns are chosen.
+    /// Compares the rows at hand with what a gold gives: those on the last database, or on all so far where columns are chosen.
     fn compare(&self, trial: &Trial, ready: &Ready, gold: usize) -> Result<(), Difference> {
         let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
-        let seen = ready.stages.iter().zip(&trial.attempts);
-        let parts: Vec<_> = seen.map(|(stage, attempt)| (&stage.golds[gold].sheet, &attempt.ran.rows)).collect();
-        let from = if rule.columns == Columns::Strict { parts.len().saturating_sub(1) } else { 0 };
-        compare_all(&parts[from..], rule)
+        let stages = &ready.stages[trial.runs.len() - trial.rows.len()..];
+        let parts = stages.iter().zip(&trial.rows).map(|(stage, rows)| (&stage.golds[gold].sheet, rows));
+        compare_all(&parts.collect::<Vec<_>>(), rule)
     }
 
     /// The databases and golds, or why there are none. A fault of ours is not kept.
-    async fn ready(&self) -> Result<&Ready, Fault> {
-        let prepared = self.ready.get_or_try_init(|| async {
-            match prepare(&self.task, self.seed, &self.queries).await {
+    async fn ready(&self, large: &mut Large) -> Result<&Ready, Fault> {
+        let prepared = self.ready.get_or_try_init(move || async move {
+            match prepare(&self.task, self.seed, &self.queries, large).await {
                 Err(fault) if fault.retryable => Err(fault),
                 settled => Ok(settled),
             }
@@ -137,18 +208,16 @@ impl PreparedSql {
         prepared.await?.as_ref().map_err(Clone::clone)
     }
 
-    fn graded(&self, ready: &Ready, trial: Option<&Trial>) -> Outcome {
-        let Some(trial) = trial else { return Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)) };
-        let mut evidence = evidence::of_statement(&trial.found)
+    fn graded(&self, ready: &Ready, found: &Found, trial: &Trial) -> Outcome {
+        let mut evidence = evidence::of_statement(found)
             .value("databases", ready.stages.len())
             .text("base", ready.stages[0].database.name());
         let (mut verdict, mut score) = (Verdict::CORRECT, Score::ONE);
         if let Some(wrong) = &trial.wrong {
-            (verdict, score) = (verdict_of(&wrong.end), Score::ZERO);
-            evidence = self.with_reason(evidence, ready, trial, wrong);
+            (verdict, score) = (verdict_of(wrong.end()), Score::ZERO);
+            evidence = self.with_reason(evidence, trial, wrong);
             if let Some(weights) = self.task.partial {
-                let parts =
-                    Parts::of(&trial.found.text, &wrong.end, &self.task.golds, &ready.tables, self.task.dialect);
+                let parts = Parts::of(&found.text, wrong.end(), &self.task.golds, &ready.names, self.task.dialect);
                 let Parts { syntax, executes, schema, tokens } = parts;
                 let told = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
                 evidence = evidence.value("parts", told);
@@ -159,39 +228,34 @@ impl PreparedSql {
                 }
             }
         }
-        let steps = trial.attempts.iter().fold(0u64, |sum, attempt| sum.saturating_add(attempt.ran.steps));
+        let steps = trial.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.steps));
         let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(steps);
-        grade.deterministic = trial.attempts.iter().all(|attempt| attempt.deterministic);
+        grade.deterministic = trial.runs.iter().all(|run| run.deterministic);
         grade.measures = self.measures(ready, trial);
         Outcome::Graded(grade)
     }
 
-    fn with_reason(&self, evidence: Evidence, ready: &Ready, trial: &Trial, wrong: &Wrong) -> Evidence {
-        let database = trial.attempts.len().saturating_sub(1);
-        let evidence = evidence.value("database", database);
-        if wrong.end != End::Rows {
-            return evidence.text("message", &how(&wrong.end));
+    fn with_reason(&self, evidence: Evidence, trial: &Trial, wrong: &Wrong) -> Evidence {
+        let evidence = evidence.value("database", trial.runs.len().saturating_sub(1));
+        match wrong {
+            Wrong::Ended(end) => evidence.text("message", &how(end)),
+            Wrong::Differs { gold, difference } => {
+                evidence.value("difference", difference.clone()).text("gold", &self.task.golds[*gold])
+            }
         }
-        let (Some((difference, gold)), Some(attempt)) = (&wrong.difference, trial.attempts.last()) else {
-            return evidence;
-        };
-        let sheet = &ready.stages[database].golds[*gold].sheet;
-        let told = evidence::of_difference(difference, sheet, &attempt.ran.rows);
-        evidence.value("difference", told).text("gold", &self.task.golds[*gold])
     }
 
     fn measures(&self, ready: &Ready, trial: &Trial) -> BTreeMap<&'static str, Measure> {
-        let Some(base) = trial.attempts.first().map(|attempt| &attempt.ran) else { return BTreeMap::new() };
+        let Some(base) = trial.runs.first() else { return BTreeMap::new() };
         let gold = ready.stages[0].golds.iter().map(|gold| gold.steps).min().unwrap_or_default();
         // Servers count no steps.
         let counts = self.task.dialect == Dialect::Sqlite;
-        let gives_rows = base.end == End::Rows;
-        let ratio = (gives_rows && counts).then(|| efficiency::ratio(gold, base.steps));
+        let ratio = base.rows.filter(|_| counts).map(|_| efficiency::ratio(gold, base.steps));
         let is_right = trial.wrong.is_none();
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
             ("steps", counts.then_some(base.steps as f64)),
-            ("rows", gives_rows.then_some(base.rows.len() as f64)),
+            ("rows", base.rows.map(|rows| rows as f64)),
             ("efficiency", ratio.filter(|_| is_right)),
             ("r_ves", counts.then(|| ratio.filter(|_| is_right).map_or(0.0, efficiency::bucket))),
         ];
@@ -219,3 +283,6 @@ fn at_fault(fault: &Fault) -> Outcome {
     let fault = fault.clone();
     if fault.code == ErrorCode::TaskAtFault { Outcome::Ungradable(fault) } else { Outcome::Failed(fault) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,6 +37,7 @@ mod evidence;
 mod extract;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gold;
 mod grade;
 mod partial;
 mod prepare;
@@ -44,6 +45,7 @@ mod queries;
 mod ready;
 mod spec;
 mod statement;
+mod tally;
 mod task;
 mod variants;
 mod verdict;

@@ -1,12 +1,34 @@
 //! What a wrong answer is worth where the task scores its parts: whether it parses and runs, which tables and columns it names,
 //! which words it shares with the gold. As in Reasoning-SQL (2025) and Think2SQL (2025).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use assay_cell::query::{End, Table};
 
 use crate::statement::{Kind, tokens};
 use crate::task::{Dialect, Partial};
+
+/// Names of the tables and columns of a database, in lower case.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    tables: HashSet<String>,
+    columns: HashSet<String>,
+}
+
+impl Names {
+    pub(crate) fn of(tables: &[Table]) -> Self {
+        let columns = tables.iter().flat_map(|table| &table.columns);
+        Self {
+            tables: tables.iter().map(|table| table.name.to_lowercase()).collect(),
+            columns: columns.map(|column| column.name.to_lowercase()).collect(),
+        }
+    }
+
+    /// Bytes they keep in memory, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        self.tables.iter().chain(&self.columns).map(|name| 2 * size_of::<String>() + name.len()).sum()
+    }
+}
 
 /// How much of each part a prediction has, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,19 +41,19 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// The parts of a statement that ended so; of several golds the nearest counts.
-    pub(crate) fn of(sql: &str, end: &End, golds: &[String], tables: &[Table], dialect: Dialect) -> Self {
+    pub(crate) fn of(sql: &str, end: &End, golds: &[String], known: &Names, dialect: Dialect) -> Self {
         let parses = !matches!(end, End::Nothing | End::Several | End::NotAQuery | End::Denied(_) | End::Syntax(_));
         let executes = matches!(end, End::Rows);
         if matches!(end, End::Several | End::NotAQuery | End::Denied(_)) {
             return Self { syntax: 0.0, executes: 0.0, schema: 0.0, tokens: 0.0 };
         }
         let most = |of: &dyn Fn(&str) -> f64| golds.iter().map(|gold| of(gold)).fold(0.0, f64::max);
-        let names = names(sql, tables, dialect);
+        let names = names(sql, known, dialect);
         let pairs = pairs(sql, dialect);
         Self {
             syntax: f64::from(u8::from(parses)),
             executes: f64::from(u8::from(executes)),
-            schema: most(&|gold| jaccard(&names, &self::names(gold, tables, dialect))),
+            schema: most(&|gold| jaccard(&names, &self::names(gold, known, dialect))),
             tokens: most(&|gold| jaccard(&pairs, &self::pairs(gold, dialect))),
         }
     }
@@ -55,16 +77,13 @@ fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
 }
 
 /// Tables and columns of the database that a statement names.
-fn names(sql: &str, tables: &[Table], dialect: Dialect) -> BTreeSet<(bool, String)> {
-    let known_tables: BTreeSet<String> = tables.iter().map(|table| table.name.to_lowercase()).collect();
-    let columns = tables.iter().flat_map(|table| &table.columns);
-    let known_columns: BTreeSet<String> = columns.map(|column| column.name.to_lowercase()).collect();
+fn names(sql: &str, known: &Names, dialect: Dialect) -> BTreeSet<(bool, String)> {
     let mut found = BTreeSet::new();
     for token in tokens(sql, dialect).iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted)) {
         let name = token.content();
-        if known_tables.contains(&name) {
+        if known.tables.contains(&name) {
             found.insert((true, name));
-        } else if known_columns.contains(&name) {
+        } else if known.columns.contains(&name) {
             found.insert((false, name));
         }
     }
@@ -101,7 +120,7 @@ mod tests {
     #[test]
     fn what_would_write_is_worth_nothing() {
         let golds = ["select a from t".to_owned()];
-        let of = |end: &End| Parts::of("select a from t", end, &golds, &[], Dialect::Sqlite);
+        let of = |end: &End| Parts::of("select a from t", end, &golds, &Names::default(), Dialect::Sqlite);
         assert_eq!(of(&End::Denied("writing".to_owned())).tokens, 0.0);
         let parts = of(&End::OutOfSteps);
         assert_eq!((parts.syntax, parts.executes, parts.tokens), (1.0, 0.0, 1.0));

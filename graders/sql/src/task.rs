@@ -15,6 +15,9 @@ const MAX_GOLDS: usize = 16;
 /// Memory a statement may use, in bytes.
 const MEMORY: u64 = 256 << 20;
 
+/// Most bytes of rows that a task may allow a result to have.
+pub(crate) const MOST_RESULT_BYTES: u64 = 64_000_000;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
@@ -200,8 +203,8 @@ impl SqlTask {
         if !(1..=1_000_000).contains(&rows) {
             return Err(invalid("/limits/rows", "`rows` is between 1 and 1000000"));
         }
-        if !(1..=64_000_000).contains(&bytes) {
-            return Err(invalid("/limits/bytes", "`bytes` is between 1 and 64000000"));
+        if !(1..=MOST_RESULT_BYTES).contains(&bytes) {
+            return Err(invalid("/limits/bytes", &format!("`bytes` is between 1 and {MOST_RESULT_BYTES}")));
         }
         let RawDatabase { schema, rows: data, image, variants } = body.database;
         let base = source("/database", [schema.as_deref(), data.as_deref()], image.as_deref())?;
@@ -252,18 +255,19 @@ impl SqlTask {
         })
     }
 
-    /// Bytes it keeps in memory, roughly, with the databases made of it.
+    /// Bytes it keeps in memory, roughly.
     pub(crate) fn bytes(&self) -> usize {
+        let text = |text: &String| size_of::<String>() + text.len();
         let size = |source: &Source| {
-            let scripts: usize = source.scripts.iter().map(String::len).sum();
-            source.image.as_ref().map_or(0, Vec::len) + 2 * scripts + (16 << 10)
+            let scripts: usize = source.scripts.iter().map(text).sum();
+            size_of::<Source>() + source.image.as_ref().map_or(0, Vec::len) + scripts
         };
-        let base = size(&self.base);
-        let variants = match &self.variants {
+        let variants: usize = match &self.variants {
             Variants::Given(sources) => sources.iter().map(size).sum(),
-            Variants::Generated(count) => count * (32 << 10),
+            Variants::Generated(_) => 0,
         };
-        2 * (base + variants)
+        let golds: usize = self.golds.iter().map(text).sum();
+        size(&self.base) + variants + golds
     }
 }
 

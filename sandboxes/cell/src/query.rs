@@ -3,8 +3,9 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
 use crate::{Words, checked};
@@ -12,11 +13,20 @@ use crate::{Words, checked};
 /// Steps the scripts of a database may take: some seconds, or millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
 
+/// Bytes that a run may take in a reply beside its rows: names of columns, a message.
+pub const RUN_OVERHEAD: u64 = 2 << 20;
+
 /// Longest image, in bytes.
 pub const MAX_IMAGE: usize = 128 << 20;
 
 /// Rows of each table that a description shows at most.
 pub const SAMPLE: usize = 200;
+
+/// Bytes of a text or blob that a description shows at most.
+pub const SAMPLE_CELL: usize = 16_000;
+
+/// Bytes of rows after which a description shows no more of them, over all tables.
+pub const SAMPLE_BYTES: usize = 16 << 20;
 
 /// A request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -84,6 +94,8 @@ pub struct Run {
     pub limits: Limits,
     /// Whether scans without an order of their own run backwards, to see whether the result depends on it.
     pub reverse: bool,
+    /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] and [`RUN_OVERHEAD`] are room for any one run.
+    pub reply_bytes: u64,
 }
 
 /// What a statement may use beside its steps.
@@ -107,12 +119,18 @@ pub enum Reply {
     Built(Result<ByteBuf, String>),
     /// To [`Request::Describe`].
     Described(Vec<Table>),
-    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. Statements at the end are
-    /// left out when what the others gave is much; they are to be asked again.
+    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. What does not fit into
+    /// [`Run::reply_bytes`] is left out and has to be asked for again: statements at the end, and databases of the last statement
+    /// that is here. There is at least one run.
     Ran(Vec<Vec<Ran>>),
+    /// To [`Request::Run`]: the first run alone does not fit into [`Run::reply_bytes`].
+    TooLarge {
+        /// Bytes it takes, by [`Ran::bytes`].
+        bytes: u64,
+    },
     /// The cell does not have an image; to be asked again with the bytes.
     Missing,
-    /// The cell cannot do it: an image is no database. Not the statement's fault.
+    /// The cell cannot do it: an image is no database, or takes too much to read. Not the statement's fault.
     Unable(String),
 }
 
@@ -183,6 +201,28 @@ pub struct Ran {
     pub steps: u64,
 }
 
+impl Ran {
+    /// A run that gave no rows.
+    #[must_use]
+    pub fn ended(end: End) -> Self {
+        Self { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+    }
+
+    /// Bytes it takes in a reply, or a little more.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        // Tags, lengths and counts take at most ten bytes each.
+        const FIXED: usize = 64;
+        const NAME: usize = 10;
+        let message = match &self.end {
+            End::Denied(text) | End::Syntax(text) | End::Error(text) => text.len(),
+            _ => 0,
+        };
+        let names: usize = self.columns.iter().map(|name| NAME + name.len()).sum();
+        (FIXED + message + names + self.rows.bytes()) as u64
+    }
+}
+
 /// A table as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
@@ -198,7 +238,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// How many rows it has.
     pub count: u64,
-    /// Some of them, spread over the table: at most [`SAMPLE`].
+    /// Some of them, spread over the table: at most [`SAMPLE`], fewer when [`SAMPLE_BYTES`] are used up. Texts and blobs are cut to
+    /// [`SAMPLE_CELL`].
     pub sample: Rows,
 }
 
@@ -243,14 +284,18 @@ pub enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// Rows of equal width, packed: a tag for each cell, then its value.
+/// Rows of equal width, packed: a tag for each cell, then its value. Cheap to clone: clones share the cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Rows {
     width: u32,
     count: u64,
-    #[serde(with = "serde_bytes")]
-    cells: Vec<u8>,
+    #[serde(serialize_with = "as_bytes")]
+    cells: Arc<Vec<u8>>,
+}
+
+fn as_bytes<S: Serializer>(bytes: &Arc<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serde_bytes::serialize(bytes.as_slice(), serializer)
 }
 
 /// Rows as they are received: `count` and `width` may claim more than `cells` holds.
@@ -274,7 +319,7 @@ impl TryFrom<Unchecked> for Rows {
         }
         // Rows without cells would take no bytes, however many there are.
         let is_complete = u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
-        if is_complete { Ok(Self { width, count, cells }) } else { Err("the rows have another number of cells") }
+        if is_complete { Ok(Self { width, count, cells: Arc::new(cells) }) } else { Err("the rows have another number of cells") }
     }
 }
 
@@ -282,7 +327,7 @@ impl Rows {
     /// No rows yet, of `width` cells each.
     #[must_use]
     pub fn new(width: usize) -> Self {
-        Self { width: u32::try_from(width).unwrap_or(u32::MAX), count: 0, cells: Vec::new() }
+        Self { width: u32::try_from(width).unwrap_or(u32::MAX), count: 0, cells: Arc::default() }
     }
 
     /// Cells of a row.
@@ -312,36 +357,11 @@ impl Rows {
     /// Adds a row; cells beyond the width are left out, those that are missing are NULL.
     pub fn push<'a>(&mut self, row: impl IntoIterator<Item = Value<'a>>) {
         let mut row = row.into_iter();
+        let cells = Arc::make_mut(&mut self.cells);
         for _ in 0..self.width {
-            self.push_cell(row.next().unwrap_or(Value::Null));
+            push_cell(cells, row.next().unwrap_or(Value::Null));
         }
         self.count += 1;
-    }
-
-    /// Adds rows of the same width.
-    pub fn append(&mut self, others: &Self) {
-        self.cells.extend_from_slice(&others.cells);
-        self.count += others.count;
-    }
-
-    fn push_cell(&mut self, cell: Value<'_>) {
-        let mut put = |tag: u8, bytes: &[u8]| {
-            self.cells.push(tag);
-            self.cells.extend_from_slice(bytes);
-        };
-        match cell {
-            Value::Null => put(0, &[]),
-            Value::Integer(integer) => put(1, &integer.to_le_bytes()),
-            Value::Real(real) => put(2, &real.to_bits().to_le_bytes()),
-            Value::Text(text) => self.push_long(3, text),
-            Value::Blob(bytes) => self.push_long(4, bytes),
-        }
-    }
-
-    fn push_long(&mut self, tag: u8, bytes: &[u8]) {
-        self.cells.push(tag);
-        self.cells.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        self.cells.extend_from_slice(bytes);
     }
 
     /// The cells of all rows, row after row.
@@ -354,6 +374,21 @@ impl Rows {
     pub fn rows(&self) -> impl Iterator<Item = Vec<Value<'_>>> {
         let mut cells = self.cells();
         (0..self.len()).map(move |_| cells.by_ref().take(self.width()).collect())
+    }
+}
+
+fn push_cell(cells: &mut Vec<u8>, cell: Value<'_>) {
+    let mut put = |tag: u8, head: &[u8], bytes: &[u8]| {
+        cells.push(tag);
+        cells.extend_from_slice(head);
+        cells.extend_from_slice(bytes);
+    };
+    match cell {
+        Value::Null => put(0, &[], &[]),
+        Value::Integer(integer) => put(1, &integer.to_le_bytes(), &[]),
+        Value::Real(real) => put(2, &real.to_bits().to_le_bytes(), &[]),
+        Value::Text(text) => put(3, &(text.len() as u64).to_le_bytes(), text),
+        Value::Blob(bytes) => put(4, &(bytes.len() as u64).to_le_bytes(), bytes),
     }
 }
 
@@ -434,6 +469,18 @@ mod tests {
             assert!(of(width, count, cells).is_err(), "{width} {count} {cells:?}");
         }
         assert!(of(1, 1, &integer).is_ok());
+    }
+
+    #[test]
+    fn a_run_takes_no_more_bytes_than_it_says() {
+        let mut rows = Rows::new(2);
+        (0..1_000).for_each(|at| rows.push([Value::Integer(at), Value::Null]));
+        let columns = vec!["a".to_owned(), "b".repeat(300)];
+        let whole = Ran { end: End::Rows, columns, rows, steps: u64::MAX };
+        for ran in [Ran::ended(End::OutOfSteps), Ran::ended(End::Error("no such table".to_owned())), whole] {
+            let written = postcard::to_stdvec(&ran).unwrap().len() as u64;
+            assert!(written <= ran.bytes() && ran.bytes() <= written + 100, "{written} bytes, not {}", ran.bytes());
+        }
     }
 
     #[test]

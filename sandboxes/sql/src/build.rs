@@ -5,9 +5,9 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};
 
-use crate::meter::{Meter, TICK};
+use crate::meter::Meter;
 use crate::system::{self, memory};
-use crate::{connection, guard};
+use crate::{connection, guard, image};
 
 /// Makes an image, or says what is wrong with the scripts.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
@@ -20,27 +20,12 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
 }
 
 fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
-    let mut connection = connection::empty().map_err(|error| error.to_string())?;
-    if let Some(image) = &build.image {
-        let mut image = image.to_vec();
-        // Written with a log beside it, which is not here: what is in the file counts.
-        if let Some(formats) = image.get_mut(18..20) {
-            formats.fill(1);
-        }
-        let image = image.as_slice();
-        if is_cut_off(image) {
-            return Err("the image is cut off: it says that it has more pages than are there".to_owned());
-        }
-        // Pages are allocated as the database grows: it is written to.
-        connection.deserialize_read_exact("main", image, image.len(), false).map_err(|error| error.to_string())?;
-        bound_steps(&connection).map_err(|error| error.to_string())?;
-        guard::tables(&connection).map_err(|error| format!("the image is no SQLite database: {error}"))?;
-        // A base of other rows was made here.
-        if build.rows.is_none() {
-            check_pages(&connection)?;
-        }
-    }
-    let noted = watch(&connection).map_err(|error| error.to_string())?;
+    let mut connection = match &build.image {
+        // Where all rows are replaced, those of the image are not read.
+        Some(image) => image::write(image, build.rows.is_none())?,
+        None => connection::empty().map_err(|error| error.to_string())?,
+    };
+    let noted = watch(&mut connection).map_err(|error| error.to_string())?;
     let said = |error: Error| match noted.take_denied() {
         Some(what) => format!("{what} is not part of a database: {error}"),
         None => explained(&error),
@@ -55,48 +40,16 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
         connection = with_rows(&connection, rows).map_err(said)?;
     }
     // It asks a pragma how large the database is.
-    guard::lift(&connection).map_err(|error| error.to_string())?;
+    guard::lift(&mut connection).map_err(|error| error.to_string())?;
     connection.serialize("main").map(|data| data.to_vec()).map_err(said)
 }
 
-/// Whether the head of an SQLite file speaks of more pages than there are.
-fn is_cut_off(image: &[u8]) -> bool {
-    let number =
-        |at: usize| image.get(at..at + 4).map(|bytes| bytes.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte)));
-    let page = image.get(16..18).map_or(0, |bytes| u64::from(bytes[0]) << 8 | u64::from(bytes[1]));
-    // 65,536 does not fit and is written as 1.
-    let page = if page == 1 { 65_536 } else { page };
-    // The number of pages counts only when it was written with the last change.
-    let counts = number(24) == number(92);
-    counts && number(28).is_some_and(|pages| pages * page > image.len() as u64)
-}
-
-/// Rejects an image in which a page is referred to twice: a few such pages, each in the next, hold more rows than can be read, and
-/// counting them is one step.
-fn check_pages(connection: &Connection) -> Result<(), String> {
-    // The pages are checked before the rows, whose number is then bounded by that of the pages.
-    connection.progress_handler(0, None::<fn() -> bool>).map_err(|error| error.to_string())?;
-    let checked: Result<String, Error> = connection.query_row("pragma quick_check(1)", [], |row| row.get(0));
-    let reason = match checked {
-        // Other messages are about rows that break a rule of the schema.
-        Ok(message) if message.starts_with("*** in database") => message.lines().nth(1).unwrap_or_default().to_owned(),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => error.to_string(),
-        Ok(_) | Err(_) => return Ok(()),
-    };
-    Err(format!("the image is damaged: {reason}"))
-}
-
 /// Bounds what scripts do, and forbids what makes no database.
-fn watch(connection: &Connection) -> Result<guard::Noted, Error> {
-    bound_steps(connection)?;
-    guard::install_for_building(connection)
-}
-
-fn bound_steps(connection: &Connection) -> Result<(), Error> {
+fn watch(connection: &mut Connection) -> Result<guard::Noted, Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
-    let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
-    connection.progress_handler(tick, Some(move || meter.tick()))
+    meter.watch(connection)?;
+    guard::install_for_building(connection)
 }
 
 /// Runs the statements of a script one by one; results of queries among them are nobody's.
@@ -134,7 +87,7 @@ fn explained(error: &Error) -> String {
 /// A database of the same schema with other rows; those that break a rule of the schema are left out.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
     let mut connection = connection::empty()?;
-    watch(&connection)?;
+    watch(&mut connection)?;
     let statements = |kinds: &str| -> Result<Vec<String>, Error> {
         let written = format!(
             "select sql from sqlite_schema where type in ({kinds}) and sql is not null and substr(name, 1, 7) <> 'sqlite_' \

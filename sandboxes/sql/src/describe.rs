@@ -1,43 +1,41 @@
 //! What a database is made of: tables, columns, keys, some rows.
 
-use assay_cell::query::{Column, ForeignKey, Rows, SAMPLE, Table, Value};
+use assay_cell::query::{Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
-use crate::connection;
-use crate::guard::{quoted, tables};
+use crate::guard::quoted;
+use crate::image;
 
 /// Describes the tables of an image, in the order they were made.
-pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>> {
-    let mut connection = connection::empty()?;
-    connection.deserialize_read_exact("main", image, image.len(), true)?;
-    tables(&connection)?.iter().map(|name| table(&connection, name)).collect()
+///
+/// # Errors
+/// When it is no database, or takes too much to read.
+pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>, String> {
+    image::read(image, |connection, _| {
+        let mut room = SAMPLE_BYTES;
+        image::tables(&connection)?.iter().map(|name| table(&connection, name, &mut room)).collect()
+    })
 }
 
-fn table(connection: &Connection, name: &str) -> Result<Table> {
+/// Describes one table. `room` is what is left of the bytes of samples.
+fn table(connection: &Connection, name: &str, room: &mut usize) -> Result<Table> {
     let table = quoted(name);
-    let count: i64 = connection.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0))?;
     let mut primary = Vec::new();
     let mut columns = Vec::new();
+    // Generated columns are not among these.
     let mut info = connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
     let mut rows = info.query([name])?;
     while let Some(row) = rows.next()? {
-        let column: String = row.get(0)?;
         let place: i64 = row.get(3)?;
         if place > 0 {
             primary.push((place, columns.len()));
         }
-        let quoted = quoted(&column);
-        let seen = format!("select count({quoted}), count(distinct {quoted}) from {table}");
-        let (values, distinct): (i64, i64) = connection.query_row(&seen, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        columns.push(Column {
-            name: column,
-            declared: row.get(1)?,
-            not_null: row.get::<_, i64>(2)? != 0,
-            has_null: values < count,
-            is_distinct: distinct == count,
-        });
+        let not_null = row.get::<_, i64>(2)? != 0;
+        let (name, declared) = (row.get(0)?, row.get(1)?);
+        columns.push(Column { name, declared, not_null, has_null: false, is_distinct: false });
     }
+    let count = look_at_values(connection, &table, &mut columns)?;
     primary.sort_unstable();
     let primary: Vec<usize> = primary.into_iter().map(|(_, column)| column).collect();
     let index = |wanted: &str| columns.iter().position(|column| column.name.eq_ignore_ascii_case(wanted));
@@ -58,9 +56,26 @@ fn table(connection: &Connection, name: &str) -> Result<Table> {
         keys.extend(indexed.filter(|key| !keys.contains(key)));
     }
     let foreign_keys = foreign_keys(connection, name, &index)?;
-    let sample = sample(connection, &table, &columns, count)?;
+    let sample = sample(connection, &table, &columns, count, room)?;
     let count = u64::try_from(count).unwrap_or_default();
     Ok(Table { name: name.to_owned(), columns, keys, has_primary_key, foreign_keys, count, sample })
+}
+
+/// Counts the rows, and finds out which columns hold NULL and which hold no value twice.
+fn look_at_values(connection: &Connection, table: &str, columns: &mut [Column]) -> Result<i64> {
+    // All in one statement that visits every row: a count alone is one instruction, which no limit interrupts.
+    let counts: String = columns.iter().map(|column| format!(", count({})", quoted(&column.name))).collect();
+    let counts: Vec<i64> = connection.query_row(&format!("select count(*){counts} from {table}"), [], |row| {
+        (0..=columns.len()).map(|column| row.get(column)).collect()
+    })?;
+    let Some((count, values)) = counts.split_first() else { return Ok(0) };
+    for (column, values) in columns.iter_mut().zip(values) {
+        let sql = format!("select count(distinct {}) from {table}", quoted(&column.name));
+        let distinct: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
+        column.has_null = values < count;
+        column.is_distinct = distinct == *count;
+    }
+    Ok(*count)
 }
 
 fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Option<usize>) -> Result<Vec<ForeignKey>> {
@@ -84,8 +99,8 @@ fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Opt
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-/// Rows spread evenly over a table.
-fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64) -> Result<Rows> {
+/// Rows spread evenly over a table, as many as there is room for.
+fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64, room: &mut usize) -> Result<Rows> {
     let mut sample = Rows::new(columns.len());
     if columns.is_empty() {
         return Ok(sample);
@@ -97,15 +112,30 @@ fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64) 
     let mut at = 0usize;
     while let Some(row) = rows.next()? {
         if at.is_multiple_of(every) {
+            let before = sample.bytes();
             sample.push((0..columns.len()).map(|column| match row.get_ref(column) {
                 Ok(ValueRef::Integer(integer)) => Value::Integer(integer),
                 Ok(ValueRef::Real(real)) => Value::Real(real),
-                Ok(ValueRef::Text(text)) => Value::Text(text),
-                Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
+                Ok(ValueRef::Text(text)) => Value::Text(cut(text)),
+                Ok(ValueRef::Blob(bytes)) => Value::Blob(cut(bytes)),
                 Ok(ValueRef::Null) | Err(_) => Value::Null,
             }));
+            *room = room.saturating_sub(sample.bytes() - before);
+            if *room == 0 {
+                break;
+            }
         }
         at += 1;
     }
     Ok(sample)
+}
+
+/// The beginning of a long text or blob, up to where a character of UTF-8 may end.
+fn cut(bytes: &[u8]) -> &[u8] {
+    if bytes.len() <= SAMPLE_CELL {
+        return bytes;
+    }
+    let ends = |at: &usize| bytes[*at] & 0b1100_0000 != 0b1000_0000;
+    let end = (0..=SAMPLE_CELL).rev().find(ends).unwrap_or(SAMPLE_CELL);
+    &bytes[..end]
 }

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
@@ -11,11 +10,14 @@ use rusqlite::{Connection, Result};
 /// Longest value a statement may make, in bytes, unless the image has longer ones: as a rule, where it reads JSON, where the task
 /// needs long ones. Most functions take time as their arguments are long, and count as one step.
 const LONGEST: usize = 16_000;
-const LONGEST_WITH_JSON: usize = 8_000;
+pub(crate) const LONGEST_WITH_JSON: usize = 8_000;
 const LONGEST_WHERE_NEEDED: usize = 100_000;
 
 /// Longest statement, in bytes.
 const LONGEST_STATEMENT: i32 = 100_000;
+
+/// Bytes of names that the columns of a statement may have together. A schema may hold longer ones than a statement can write.
+pub(crate) const LONGEST_NAMES: usize = 1 << 20;
 
 /// Functions no query of a task needs: they reach out, tell the version of this build, or are slow inside one instruction.
 const DENIED: &[&str] = &[
@@ -77,39 +79,13 @@ impl Noted {
     }
 }
 
-/// The longest value that stands in a table of this image; 0 where none can be longer than statements may make anyhow.
-pub(crate) fn longest_cell(connection: &Connection, image: usize) -> Result<usize> {
-    // The schema is read here, for all statements to come.
-    let tables = tables(connection)?;
-    let mut longest = 0;
-    if image > LONGEST_WITH_JSON {
-        for table in tables {
-            let table = quoted(&table);
-            let columns = connection.prepare(&format!("select * from {table}"))?;
-            for name in columns.column_names() {
-                let there = format!("select max(octet_length({})) from {table}", quoted(name));
-                let length: Option<i64> = connection.query_row(&there, [], |row| row.get(0))?;
-                longest = longest.max(length.and_then(|length| usize::try_from(length).ok()).unwrap_or_default());
-            }
-        }
-    }
-    Ok(longest)
-}
-
-/// Names of the tables that hold rows.
-pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
-    let sql =
-        "select name from sqlite_schema where type='table' and name not like 'sqlite\\_%' escape '\\' order by rowid";
-    connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-}
-
 /// A name as it stands in a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Sets limits and switches, then lets nothing but queries through.
-pub(crate) fn install(connection: &Connection) -> Result<Noted> {
+/// Sets limits, then lets nothing but queries through.
+pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
     // Tables of functions make themselves known when first used, by statements the authorizer would refuse.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
     let limits = [
@@ -124,8 +100,6 @@ pub(crate) fn install(connection: &Connection) -> Result<Noted> {
     for (limit, most) in limits {
         connection.set_limit(limit, most)?;
     }
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     let noted = Noted::default();
     let note = noted.clone();
     connection.authorizer(Some(move |context: AuthContext<'_>| {
@@ -170,7 +144,7 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
 }
 
 /// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are passed over.
-pub(crate) fn install_for_building(connection: &Connection) -> Result<Noted> {
+pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     let noted = Noted::default();
     let note = noted.clone();
@@ -193,6 +167,6 @@ pub(crate) fn install_for_building(connection: &Connection) -> Result<Noted> {
 }
 
 /// Lets everything through again.
-pub(crate) fn lift(connection: &Connection) -> Result<()> {
+pub(crate) fn lift(connection: &mut Connection) -> Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }

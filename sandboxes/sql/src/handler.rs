@@ -1,7 +1,7 @@
 //! Requests about databases, answered: build, describe, run.
 
 use assay_cell::Handler;
-use assay_cell::query::{End, Image, Reply, Request, Run};
+use assay_cell::query::{End, Image, Ran, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 use crate::build::build;
@@ -9,10 +9,6 @@ use crate::connection::Opened;
 use crate::describe::describe;
 use crate::functions::Originals;
 use crate::run::run;
-use crate::system::memory;
-
-/// Bytes of rows in an answer from which on no other statement is answered with it.
-const MUCH: usize = 64 << 20;
 
 /// Bytes of images that are kept open.
 const KEPT: usize = 256 << 20;
@@ -39,10 +35,7 @@ impl Databases {
         match request {
             Request::Build(wanted) => Reply::Built(build(wanted).map(ByteBuf::from)),
             Request::Describe(image) => match &image.bytes {
-                Some(bytes) => {
-                    let described = memory::within(memory::OF_DATABASE, || describe(bytes));
-                    described.map_or_else(|error| unable(&error), Reply::Described)
-                }
+                Some(bytes) => describe(bytes).map_or_else(Reply::Unable, Reply::Described),
                 None => Reply::Missing,
             },
             Request::Run(wanted) => self.run(wanted),
@@ -50,26 +43,32 @@ impl Databases {
     }
 
     fn run(&mut self, wanted: &Run) -> Reply {
-        let mut all = Vec::with_capacity(wanted.statements.len());
-        let mut bytes = 0;
+        let mut all: Vec<Vec<Ran>> = Vec::with_capacity(wanted.statements.len());
+        let mut room = wanted.reply_bytes;
         for sql in &wanted.statements {
             let mut runs = Vec::with_capacity(wanted.on.len());
             for (image, steps) in &wanted.on {
                 let ran = match self.open(image) {
                     Ok(Some(opened)) => run(opened, sql, *steps, wanted.limits, wanted.reverse),
                     Ok(None) => return Reply::Missing,
-                    Err(error) => return unable(&error),
+                    Err(message) => return Reply::Unable(message),
                 };
+                let bytes = ran.bytes();
+                if bytes > room {
+                    if all.is_empty() && runs.is_empty() {
+                        return Reply::TooLarge { bytes };
+                    }
+                    if !runs.is_empty() {
+                        all.push(runs);
+                    }
+                    return Reply::Ran(all);
+                }
+                room -= bytes;
                 let ended = ran.end != End::Rows;
-                bytes += ran.rows.bytes();
                 runs.push(ran);
                 if ended {
                     break;
                 }
-            }
-            // The first is always answered, so that whoever asks for the others comes to an end.
-            if bytes > MUCH && !all.is_empty() {
-                break;
             }
             all.push(runs);
         }
@@ -77,12 +76,15 @@ impl Databases {
     }
 
     /// An image, opened; `None` for one that is not here.
-    fn open(&mut self, image: &Image) -> Result<Option<&Opened>, rusqlite::Error> {
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn open(&mut self, image: &Image) -> Result<Option<&Opened>, String> {
         let at = self.opened.iter().rposition(|(hash, _)| *hash == image.hash);
         let entry = match (at, &image.bytes) {
             (Some(at), _) => self.opened.remove(at),
             (None, Some(bytes)) => {
-                let opened = memory::within(memory::OF_DATABASE, || Opened::open(bytes, &self.originals))?;
+                let opened = Opened::open(bytes, &self.originals)?;
                 let mut kept: usize = self.opened.iter().map(|(_, opened)| opened.bytes).sum();
                 while kept + opened.bytes > KEPT && !self.opened.is_empty() {
                     kept -= self.opened.remove(0).1.bytes;
@@ -94,10 +96,6 @@ impl Databases {
         self.opened.push(entry);
         Ok(self.opened.last().map(|(_, opened)| opened))
     }
-}
-
-fn unable(error: &rusqlite::Error) -> Reply {
-    Reply::Unable(format!("the image is no SQLite database: {error}"))
 }
 
 impl Handler for Databases {

@@ -14,6 +14,7 @@ mod describe;
 mod functions;
 mod guard;
 mod handler;
+mod image;
 mod meter;
 mod pattern;
 mod postgres;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use rusqlite::{Connection, Result};
+
 /// Instructions between two looks at the meter.
-pub(crate) const TICK: u64 = 100;
+const TICK: u64 = 100;
 
 /// Characters a function may look at for one step: about what an instruction costs.
 const CHARACTERS: u64 = 16;
@@ -28,6 +30,13 @@ struct Counts {
 pub(crate) struct Spent;
 
 impl Meter {
+    /// Counts the instructions of a connection, and interrupts it when the budget is spent.
+    pub(crate) fn watch(&self, connection: &mut Connection) -> Result<()> {
+        let meter = self.clone();
+        let tick = i32::try_from(TICK).unwrap_or(i32::MAX);
+        connection.progress_handler(tick, Some(move || meter.tick()))
+    }
+
     /// Begins a statement.
     pub(crate) fn begin(&self, budget: u64) {
         self.0.budget.store(budget, Relaxed);
@@ -46,7 +55,7 @@ impl Meter {
     }
 
     /// Notes a tick; whether to stop.
-    pub(crate) fn tick(&self) -> bool {
+    fn tick(&self) -> bool {
         self.0.ticked.fetch_add(TICK, Relaxed);
         self.is_spent()
     }

@@ -8,7 +8,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Error, ErrorCode, Statement, StatementStatus};
 
 use crate::connection::Opened;
+use crate::guard::LONGEST_NAMES;
 use crate::system::{self, memory};
+
+/// Longest message of an error, in bytes: some repeat what a statement or a schema says.
+const LONGEST_MESSAGE: usize = 8_000;
 
 /// Runs a statement within a number of steps.
 pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
@@ -17,46 +21,42 @@ pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, revers
     opened.noted.clear();
     opened.meter.allow(opened.noted.longest(true, opened.longest_cell));
     let reversed = opened.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
-    memory::limit(Some(limits.memory_bytes));
-    let ran = match reversed {
-        Ok(_) => within_memory(opened, sql, limits),
-        Err(error) => ended(end_of(opened, &error)),
-    };
-    memory::limit(None);
-    ran
-}
-
-fn ended(end: End) -> Ran {
-    Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+    match reversed {
+        Ok(_) => memory::within(limits.memory_bytes, || within_memory(opened, sql, limits)),
+        Err(error) => Ran::ended(end_of(opened, &error)),
+    }
 }
 
 fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     if sql.contains('\0') {
-        return ended(End::Syntax("the statement holds a character of code 0".to_owned()));
+        return Ran::ended(End::Syntax("the statement holds a character of code 0".to_owned()));
     }
     if let Err(error) = bound_values(opened, true) {
-        return ended(end_of(opened, &error));
+        return Ran::ended(end_of(opened, &error));
     }
     let mut statements = Batch::new(&opened.connection, sql);
     let mut statement = match statements.next() {
         Ok(Some(statement)) => statement,
-        Ok(None) => return ended(End::Nothing),
-        Err(error) => return ended(end_of(opened, &error)),
+        Ok(None) => return Ran::ended(End::Nothing),
+        Err(error) => return Ran::ended(end_of(opened, &error)),
     };
     // Only the first is compiled; what follows counts whether it would compile or not.
     if !matches!(statements.next(), Ok(None)) {
-        return ended(End::Several);
+        return Ran::ended(End::Several);
     }
     if !statement.readonly() || statement.column_count() == 0 || statement.is_explain() != 0 {
-        return ended(End::NotAQuery);
+        return Ran::ended(End::NotAQuery);
     }
     if statement.parameter_count() > 0 {
-        return ended(End::Error("the statement has a parameter that nobody gives a value".to_owned()));
+        return Ran::ended(End::Error("the statement has a parameter that nobody gives a value".to_owned()));
     }
     if let Err(error) = bound_values(opened, limits.long_values) {
-        return ended(end_of(opened, &error));
+        return Ran::ended(end_of(opened, &error));
     }
-    let columns = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    if columns.iter().map(String::len).sum::<usize>() > LONGEST_NAMES {
+        return Ran::ended(End::TooLong);
+    }
     let (end, rows) = match collect(&mut statement, limits) {
         Ok(Some(rows)) => (End::Rows, rows),
         Ok(None) => (End::TooManyRows, Rows::default()),
@@ -116,9 +116,17 @@ fn end_of(opened: &Opened, error: &Error) -> End {
         Some(ErrorCode::OutOfMemory) => End::OutOfMemory,
         Some(ErrorCode::TooBig) => End::TooLong,
         Some(ErrorCode::AuthorizationForStatementDenied) => End::Denied("what no query needs".to_owned()),
-        _ if is_syntax(&message) => End::Syntax(message),
-        _ => End::Error(message),
+        _ if is_syntax(&message) => End::Syntax(shortened(message)),
+        _ => End::Error(shortened(message)),
     }
+}
+
+fn shortened(mut message: String) -> String {
+    if message.len() > LONGEST_MESSAGE {
+        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+        message.push('…');
+    }
+    message
 }
 
 /// Whether a message of SQLite says that a text does not parse.

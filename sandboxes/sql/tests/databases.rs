@@ -4,7 +4,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, TableRows, Value};
+use assay_cell::query::{
+    Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL, TableRows, Value,
+};
 use assay_sqlbox::Databases;
 use serde_bytes::ByteBuf;
 
@@ -37,7 +39,8 @@ impl Asked {
 
     fn run(&mut self, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
         let image = Image { hash: [1; 32], bytes: Some(self.image.clone()) };
-        let run = Run { statements: vec![sql.to_owned()], on: vec![(image, steps)], limits, reverse };
+        let statements = vec![sql.to_owned()];
+        let run = Run { statements, on: vec![(image, steps)], limits, reverse, reply_bytes: u64::MAX };
         match self.databases.reply(&Request::Run(run)) {
             Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
             other => panic!("not run: {other:?}"),
@@ -376,8 +379,60 @@ fn an_image_is_kept_until_others_need_the_room() {
     assert_eq!(asked.ask("select 1").end, End::Rows);
     let mut named = |hash: u8| {
         let on = vec![(Image { hash: [hash; 32], bytes: None }, 1_000)];
-        let run = Run { statements: vec!["select 1".to_owned()], on, limits: LIMITS, reverse: false };
+        let statements = vec!["select 1".to_owned()];
+        let run = Run { statements, on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
         asked.databases.reply(&Request::Run(run))
     };
     assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
+}
+
+#[test]
+fn a_reply_ends_where_its_room_ends() {
+    let mut asked = Asked::of(SCHEMA);
+    let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
+    let size = asked.ask(large).bytes();
+    let mut runs = |statements: [&str; 2], reply_bytes: u64| {
+        let image = Image { hash: [1; 32], bytes: Some(asked.image.clone()) };
+        let on = vec![(image, 2_000_000); 3];
+        let statements = statements.map(str::to_owned).to_vec();
+        asked.databases.reply(&Request::Run(Run { statements, on, limits: LIMITS, reverse: false, reply_bytes }))
+    };
+    let counts = |reply: Reply| match reply {
+        Reply::Ran(ran) => {
+            assert!(ran.iter().flatten().all(|ran| ran.end == End::Rows));
+            ran.iter().map(Vec::len).collect::<Vec<_>>()
+        }
+        other => panic!("not run: {other:?}"),
+    };
+    assert_eq!(counts(runs([large, small], u64::MAX)), [3, 3]);
+    assert_eq!(counts(runs([large, small], 4 * size)), [3, 3]);
+    assert_eq!(counts(runs([large, small], 3 * size)), [3], "no room for another statement");
+    assert_eq!(counts(runs([large, small], 3 * size - 1)), [2], "no room for the last database");
+    assert_eq!(counts(runs([small, large], 2 * size)), [3, 1], "the last statement lacks databases");
+    assert_eq!(counts(runs([large, small], size)), [1]);
+    match runs([large, small], size - 1) {
+        Reply::TooLarge { bytes } => assert_eq!(bytes, size),
+        other => panic!("{other:?} takes more than its room"),
+    }
+}
+
+#[test]
+fn descriptions_show_long_values_in_part() {
+    let mut asked = Asked::of(&format!(
+        "create table l(x text, y blob); create table m(z, a, b, c, d, e, f);
+         with recursive c(i) as (select 1 union all select i + 1 from c where i < 300)
+         insert into l select replace(hex(zeroblob({SAMPLE_CELL} / 2)), '0', 'é'), zeroblob(2 * {SAMPLE_CELL}) from c;
+         with recursive c(i) as (select 1 union all select i + 1 from c where i < 200), v(b) as (select zeroblob(20000))
+         insert into m select i, b, b, b, b, b, b from c, v;"
+    ));
+    let image = Image { hash: [0; 32], bytes: Some(asked.image.clone()) };
+    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else { panic!("not described") };
+    let [l, m] = tables.as_slice() else { panic!("{} tables", tables.len()) };
+    assert_eq!((l.count, l.columns[0].is_distinct, m.columns[0].is_distinct), (300, false, true));
+    let first: Vec<_> = l.sample.cells().take(2).collect();
+    assert_eq!(first[0], Value::Text("é".repeat(SAMPLE_CELL / 2).as_bytes()));
+    assert_eq!(first[1], Value::Blob(&vec![0; SAMPLE_CELL]));
+    let shown = l.sample.bytes() + m.sample.bytes();
+    assert!((SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&shown), "{shown} bytes");
+    assert!(l.sample.len() == 150 && m.sample.len() < 150, "{} and {} rows", l.sample.len(), m.sample.len());
 }

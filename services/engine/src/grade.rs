@@ -230,7 +230,8 @@ impl Lanes {
             }
         }
         let Some((unit, prepared, _)) = asked.first() else { return done };
-        let (spec, prepared) = (self.plan.tasks[unit.task].spec, *prepared);
+        let (task, hash) = (&self.plan.tasks[unit.task], self.task_hash(*unit));
+        let (spec, prepared) = (task.spec, *prepared);
         let items: Vec<&Item> = asked.iter().map(|(unit, ..)| &self.plan.batch.items[unit.item].item).collect();
         let together = items.len() > 1;
         let mut outcomes =
@@ -246,7 +247,14 @@ impl Lanes {
             }
             done.push(self.done(unit, started, self.keep(key, outcome), false));
         }
+        // What the grader made of the task when its first completion came counts as well.
+        self.inner.caches.reweigh(hash, task);
         done
+    }
+
+    fn task_hash(&self, unit: Unit) -> assay_core::Hash {
+        let batch_item = &self.plan.batch.items[unit.item];
+        batch_item.part(unit.part).map_or(batch_item.task.hash(), assay_core::Task::hash)
     }
 
     /// Results for units that were not graded before the node stopped.
@@ -281,8 +289,8 @@ impl Lanes {
         let cacheable = task.spec.deterministic && self.plan.use_kept;
         let key = cacheable.then(|| {
             let context = task.spec.reads_context.then(|| batch_item.item.context_hash());
-            let task_hash = batch_item.part(unit.part).map_or(batch_item.task.hash(), assay_core::Task::hash);
-            outcome_key(task.spec, task_hash, batch_item.completion_hash(), batch_item.item.meta.think_open, context)
+            let hash = self.task_hash(unit);
+            outcome_key(task.spec, hash, batch_item.completion_hash(), batch_item.item.meta.think_open, context)
         });
         if let Some(outcome) = key.as_ref().and_then(|key| self.inner.caches.outcome(key)) {
             return Before::Known(Outcome::clone(&outcome), true);

@@ -202,11 +202,13 @@ pub struct Sql {
     pub statement_seconds: u64,
     /// Most databases of tasks that are kept on it.
     pub postgres_databases: usize,
+    /// Most bytes of rows that the golds of a task may give over all its databases, and so may a prediction.
+    pub result_bytes: u64,
 }
 
 impl Default for Sql {
     fn default() -> Self {
-        Self { postgres: ServerUrl::default(), statement_seconds: 10, postgres_databases: 200 }
+        Self { postgres: ServerUrl::default(), statement_seconds: 10, postgres_databases: 200, result_bytes: 256 << 20 }
     }
 }
 
@@ -485,6 +487,9 @@ fn parse(table: &Table) -> Result<Config, String> {
     if config.sql.postgres_databases == 0 {
         return Err("`sql.postgres_databases` is at least 1".to_owned());
     }
+    if config.sql.result_bytes == 0 {
+        return Err("`sql.result_bytes` is at least 1".to_owned());
+    }
     Ok(config)
 }
 
@@ -590,6 +595,13 @@ mod tests {
             let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new()).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn results_of_queries_have_some_room() {
+        assert_eq!(load("[sql]\nresult_bytes = 1\n", &[], Vec::new()).unwrap().sql.result_bytes, 1);
+        let error = load("[sql]\nresult_bytes = 0\n", &[], Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("`sql.result_bytes` is at least 1"), "{error}");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Sandboxes {
         let images = images(config);
         let languages = images.iter().map(|image| image.language.clone()).collect();
         let programs = Programs::new(for_programs.clone(), images);
-        let queries = Queries::new(for_queries.clone(), server(sql));
+        let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
         Ok(Self { programs, queries, for_programs, for_queries, languages })
     }
 

@@ -125,7 +125,8 @@ fn ask(databases: &mut Databases, image: &ByteBuf, sql: &str, reverse: bool, lim
 
 /// Runs a statement; `None` if the image cannot be opened.
 fn try_ask(databases: &mut Databases, image: &ByteBuf, sql: &str, reverse: bool, limits: Limits) -> Option<Ran> {
-    let run = Run { statements: vec![sql.to_owned()], on: vec![(named(image), STEPS)], limits, reverse };
+    let on = vec![(named(image), STEPS)];
+    let run = Run { statements: vec![sql.to_owned()], on, limits, reverse, reply_bytes: u64::MAX };
     match received(databases, &Request::Run(run)) {
         Reply::Ran(runs) => runs.into_iter().flatten().next(),
         Reply::Unable(_) => None,

@@ -41,30 +41,34 @@ fn key(value: Value<'_>) -> Key<'_> {
 }
 
 impl Labels {
-    /// Labels the cells of both results.
-    pub(super) fn of(gold: &Rows, found: &Rows, tolerance: f64) -> (Self, Sheet, Sheet) {
+    /// Labels the cells of both results. Those of several databases stand under one another, and each has as many columns as the
+    /// first.
+    pub(super) fn of<'a>(
+        gold: impl Iterator<Item = &'a Rows>,
+        found: impl Iterator<Item = &'a Rows>,
+        tolerance: f64,
+    ) -> (Self, Sheet, Sheet) {
         let mut known: HashMap<Key<'_>, u32> = HashMap::new();
-        let gold_cells = label(gold, &mut known);
-        let found_cells = label(found, &mut known);
+        let (mut gold, mut found) = (label(gold, &mut known), label(found, &mut known));
         let merged = merge(&known, tolerance);
-        let sheet = |rows: &Rows, cells: Vec<u32>| Sheet {
-            width: rows.width(),
-            height: rows.len(),
-            cells: cells.into_iter().map(|cell| merged[cell as usize]).collect(),
-        };
-        let labels = Self(known.len());
-        let (gold, found) = (sheet(gold, gold_cells), sheet(found, found_cells));
-        (labels, gold, found)
+        for cell in gold.cells.iter_mut().chain(&mut found.cells) {
+            *cell = merged[*cell as usize];
+        }
+        (Self(known.len()), gold, found)
     }
 }
 
-fn label<'a>(rows: &'a Rows, known: &mut HashMap<Key<'a>, u32>) -> Vec<u32> {
-    rows.cells()
-        .map(|cell| {
+fn label<'a>(parts: impl Iterator<Item = &'a Rows>, known: &mut HashMap<Key<'a>, u32>) -> Sheet {
+    let mut sheet = Sheet { width: 0, height: 0, cells: Vec::new() };
+    for rows in parts {
+        sheet.width = rows.width();
+        sheet.height += rows.len();
+        sheet.cells.extend(rows.cells().map(|cell| {
             let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
             *known.entry(key(cell)).or_insert(next)
-        })
-        .collect()
+        }));
+    }
+    sheet
 }
 
 /// A number among the labels.

@@ -75,14 +75,21 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     if let Some((gold, found)) = parts.iter().find(|(gold, found)| gold.rows.len() != found.len()) {
         return Err(Difference::Height(gold.rows.len(), found.len()));
     }
-    let Some((gold, found)) = joined(parts) else { return Ok(()) };
-    let (labels, gold_labels, found_labels) = Labels::of(&gold.rows, &found, rule.tolerance);
-    let begin = gold.ties.clone().unwrap_or_else(|| vec![0; gold.rows.len()]);
+    let widths = |(gold, found): &(&Sheet, &Rows)| (gold.rows.width(), found.width());
+    if parts.windows(2).any(|pair| widths(&pair[0]) != widths(&pair[1])) {
+        return Err(Difference::Columns);
+    }
+    let golds = parts.iter().map(|(gold, _)| &gold.rows);
+    let (labels, gold_labels, found_labels) = Labels::of(golds, parts.iter().map(|(_, found)| *found), rule.tolerance);
+    let begin = ties_of(parts);
     let mut search = Search::new(&gold_labels, &found_labels, labels);
     match rule.columns {
         Columns::Strict => match search.strict(&begin) {
             Some(()) => Ok(()),
-            None => Err(difference(&mut search, &gold)),
+            None => {
+                let has_order = parts.len() > 1 || parts.iter().any(|(gold, _)| gold.ties.is_some());
+                Err(difference(&mut search, has_order.then_some(begin.as_slice())))
+            }
         },
         Columns::Permute | Columns::Superset => match search.any(&begin) {
             Some(true) => Ok(()),
@@ -92,31 +99,26 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     }
 }
 
-/// The results of several databases under one another. Rows of one never tie with those of another.
-fn joined(parts: &[(&Sheet, &Rows)]) -> Option<(Sheet, Rows)> {
-    let ((first, found), rest) = parts.split_first()?;
-    if rest.is_empty() {
-        return Some(((*first).clone(), (*found).clone()));
-    }
-    let (mut rows, mut all_found, mut ties) = (Rows::new(first.rows.width()), Rows::new(found.width()), Vec::new());
+/// The tie of each row of the golds, those of several databases under one another. Rows of one never tie with those of another.
+fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
+    let mut ties: Vec<u32> = Vec::with_capacity(parts.iter().map(|(gold, _)| gold.rows.len()).sum());
     let mut next = 0;
-    for (gold, found) in parts {
-        rows.append(&gold.rows);
-        all_found.append(found);
+    for (gold, _) in parts {
         match &gold.ties {
             Some(own) => ties.extend(own.iter().map(|tie| next + tie)),
             None => ties.extend(std::iter::repeat_n(next, gold.rows.len())),
         }
-        next = ties.iter().max().map_or(next, |tie| tie + 1);
+        next += 1 + gold.ties.iter().flatten().max().copied().unwrap_or_default();
     }
-    Some((Sheet { rows, ties: Some(ties) }, all_found))
+    ties
 }
 
-/// What is different about rows that are as many.
-fn difference(search: &mut Search<'_>, gold: &Sheet) -> Difference {
-    if gold.ties.is_some() && search.strict(&vec![0; gold.rows.len()]).is_some() {
-        let from = search.first_out_of_place(gold.ties.as_deref().unwrap_or_default());
-        return Difference::Order { from };
+/// What is different about rows that are as many. `ties` are those of the gold, where order matters.
+fn difference(search: &mut Search<'_>, ties: Option<&[u32]>) -> Difference {
+    if let Some(ties) = ties
+        && search.strict(&vec![0; ties.len()]).is_some()
+    {
+        return Difference::Order { from: search.first_out_of_place(ties) };
     }
     let (gold_rows, found_rows) = search.whole_rows();
     let first_without = |of: &[u32], among: &[u32]| {
@@ -267,6 +269,29 @@ mod tests {
         let mut everything = Rows::new(11);
         everything.push((0..11).map(Integer));
         assert_eq!(compare(&three, &everything, superset), Err(Difference::Width(1, 11)));
+    }
+
+    #[test]
+    fn databases_on_which_the_number_of_columns_differs_have_no_choice_in_common() {
+        use Value::Integer;
+        let gold = bag(rows(&[[Integer(1)]]));
+        let (two, three) = (rows(&[[Integer(1), Integer(2)]]), rows(&[[Integer(1), Integer(2), Integer(3)]]));
+        let superset = Rule { columns: Columns::Superset, ..STRICT };
+        assert_eq!(compare_all(&[(&gold, &three), (&gold, &two)], superset), Err(Difference::Columns));
+        assert_eq!(compare_all(&[(&gold, &two), (&gold, &two)], superset), Ok(()));
+    }
+
+    #[test]
+    fn ties_count_over_several_databases() {
+        use Value::Integer;
+        let ordered = Sheet { rows: rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]), ties: Some(vec![0, 1, 1]) };
+        let unordered = bag(rows(&[[Integer(3)], [Integer(4)]]));
+        let found = [rows(&[[Integer(4)], [Integer(3)]]), rows(&[[Integer(2)], [Integer(1)], [Integer(2)]])];
+        let permute = Rule { columns: Columns::Permute, ..STRICT };
+        let rest = [(&unordered, &found[0]), (&ordered, &ordered.rows)];
+        assert_eq!(ties_of(&rest), [0, 0, 1, 2, 2]);
+        assert_eq!(compare_all(&rest, permute), Ok(()));
+        assert_eq!(compare_all(&[rest[0], (&ordered, &found[1])], permute), Err(Difference::Columns));
     }
 
     #[test]

@@ -1,26 +1,31 @@
-//! Queries in cells: making databases, running statements on them, what is kept of it, and what to think of a cell that gave no
-//! answer.
+//! Queries in cells: making databases, running statements on them, and what is kept of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, Table, TableRows};
-use assay_cell::{CellError, Cells, Settled};
+use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows};
+use assay_cell::{Cells, Settled};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
 
-use super::{Attempt, Terms, Unbuilt};
+use super::asking::Asker;
+use super::large::{Large, Turns};
+use super::progress::Progress;
+use super::{Attempt, Each, Terms, Unbuilt};
 
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Steps a cell takes in a second at the least: a core takes hundreds of times as many, unless each is made to be slow.
-const SLOWEST: u64 = 100_000;
+/// Steps a cell takes in a second at the least: a core takes a hundred times as many, unless each is made to be slow.
+const SLOWEST: u64 = 1_000_000;
 
-/// Wall time beside that: for a machine under load.
-const SLACK: Duration = Duration::from_secs(10);
+/// Wall time beside that: for steps that are made to be slow, opening databases, and a machine under load.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// Longest wall time of making or describing a database.
+const LONGEST_BUILD: Duration = Duration::from_secs(120);
 
 /// A database in an image. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -55,8 +60,9 @@ impl Held {
 pub(crate) struct InCells(Arc<Inner>);
 
 struct Inner {
-    cells: Cells,
+    asker: Asker,
     runs: Cache<Hash, Arc<Ran>, RanBytes>,
+    turns: Turns,
 }
 
 #[derive(Clone)]
@@ -64,32 +70,31 @@ struct RanBytes;
 
 impl Weighter<Hash, Arc<Ran>> for RanBytes {
     fn weight(&self, _: &Hash, ran: &Arc<Ran>) -> u64 {
-        let text = match &ran.end {
-            End::Denied(text) | End::Syntax(text) | End::Error(text) => text.len(),
-            _ => 0,
-        };
-        let names: usize = ran.columns.iter().map(String::len).sum();
-        (256 + ran.rows.bytes() + names + text) as u64
+        256 + ran.bytes()
     }
 }
 
 impl InCells {
     pub(crate) fn new(cells: Cells) -> Self {
-        Self(Arc::new(Inner { cells, runs: Cache::with_weighter(4_096, KEPT_BYTES, RanBytes) }))
+        let runs = Cache::with_weighter(4_096, KEPT_BYTES, RanBytes);
+        Self(Arc::new(Inner { asker: Asker::new(cells), runs, turns: Turns::new() }))
+    }
+
+    /// For one call of [`Self::run`] or several one after another.
+    pub(crate) fn call(&self) -> Large {
+        self.0.turns.call()
     }
 
     /// Makes a database.
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
-        let settled = self.0.cells.settle(&Request::Build(build), patience(BUILD_STEPS)).await;
-        match settled.map_err(|error| Unbuilt::Ours(fault(&error)))? {
-            Settled::Answered(Reply::Built(Ok(bytes))) => {
+        let request = Request::Build(build);
+        match self.0.asker.ask_of_database(&request, patience(BUILD_STEPS, LONGEST_BUILD)).await? {
+            Reply::Built(Ok(bytes)) => {
                 let hash = Hash::of(&bytes);
                 Ok(Held { hash, name: hash.to_string().into(), bytes: Arc::new(bytes) })
             }
-            Settled::Answered(Reply::Built(Err(message))) => Err(Unbuilt::Task(message)),
-            Settled::Answered(other) => Err(Unbuilt::Ours(unable(&other))),
-            Settled::Overran => Err(Unbuilt::Task("its scripts take too long".to_owned())),
-            Settled::Broke(how) => Err(Unbuilt::Task(format!("the sandbox broke over its scripts: {how}"))),
+            Reply::Built(Err(message)) => Err(Unbuilt::Task(message)),
+            other => Err(Unbuilt::Ours(unexpected(&other))),
         }
     }
 
@@ -100,149 +105,117 @@ impl InCells {
     }
 
     /// What a database is made of.
-    pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Fault> {
+    pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Unbuilt> {
         let request = Request::Describe(database.carried());
-        match self.0.cells.ask(&request, patience(BUILD_STEPS)).await {
-            Ok(Reply::Described(tables)) => Ok(tables),
-            Ok(other) => Err(unable(&other)),
-            Err(error) => Err(fault(&error)),
+        match self.0.asker.ask_of_database(&request, patience(BUILD_STEPS, LONGEST_BUILD)).await? {
+            Reply::Described(tables) => Ok(tables),
+            Reply::Unable(message) => Err(Unbuilt::Task(message)),
+            other => Err(Unbuilt::Ours(unexpected(&other))),
         }
     }
 
-    /// Runs statements, each on these databases in order, within the number of steps of each.
+    /// Runs statements, each on these databases in order, within the number of steps of each, and hands over the runs of one
+    /// statement after those of another.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
         terms: Terms,
         on: &[(&Held, u64)],
-    ) -> Result<Vec<Vec<Attempt>>, Fault> {
-        let mut all: Vec<Option<Vec<Attempt>>> = statements.iter().map(|sql| self.kept(sql, terms, on)).collect();
-        let missing: Vec<usize> = (0..all.len()).filter(|at| all[*at].is_none()).collect();
-        let wanted: Vec<&str> = missing.iter().map(|at| statements[*at]).collect();
-        for (at, attempts) in missing.into_iter().zip(self.ask_all(&wanted, terms, on).await?) {
-            for (attempt, (database, steps)) in attempts.iter().zip(on) {
-                if attempt.deterministic {
-                    self.0.runs.insert(key(statements[at], terms, database, *steps), Arc::clone(&attempt.ran));
-                }
-            }
-            all[at] = Some(attempts);
-        }
-        Ok(all.into_iter().flatten().collect())
-    }
-
-    /// What is kept of a statement, when it is all of it.
-    fn kept(&self, sql: &str, terms: Terms, on: &[(&Held, u64)]) -> Option<Vec<Attempt>> {
-        let mut attempts = Vec::with_capacity(on.len());
-        for (database, steps) in on {
-            let ran = self.0.runs.get(&key(sql, terms, database, *steps))?;
-            let ended = ran.end != End::Rows;
-            attempts.push(Attempt { ran, deterministic: true });
-            if ended {
-                break;
-            }
-        }
-        Some(attempts)
-    }
-
-    /// Asks cells until every statement is answered; together while that goes well, alone those that may have broken a cell.
-    async fn ask_all(
-        &self,
-        statements: &[&str],
-        terms: Terms,
-        on: &[(&Held, u64)],
-    ) -> Result<Vec<Vec<Attempt>>, Fault> {
-        let mut answered = Vec::with_capacity(statements.len());
+        large: &mut Large,
+        each: &mut Each<'_>,
+    ) -> Result<(), Fault> {
+        let mut progress = Progress::new(statements.len(), on.len());
+        // Together while that goes well; one run at a time once a cell gave no answer, which tells which run is too slow.
         let mut together = true;
-        while let Some(rest) = statements.get(answered.len()..).filter(|rest| !rest.is_empty()) {
-            if together && let Some(attempts) = self.ask_together(rest, terms, on).await? {
-                answered.extend(attempts);
+        while let Some((statement, database)) = progress.next() {
+            if let Some(attempt) = self.kept(statements[statement], terms, on[database]) {
+                progress.take(attempt, each);
+                continue;
+            }
+            let is_kept = |other: usize| self.kept(statements[other], terms, on[database]).is_some();
+            let (asked, on) = if together {
+                (progress.beside(is_kept), &on[database..])
             } else {
-                together = false;
-                answered.push(self.ask_alone(rest[0], terms, on).await?);
+                (vec![statement], &on[database..=database])
+            };
+            let sql: Vec<&str> = asked.iter().map(|at| statements[*at]).collect();
+            let room = large.room(terms.limits);
+            let reply = if together {
+                let Some(reply) = self.ask(&sql, terms, on, room).await? else {
+                    together = false;
+                    continue;
+                };
+                reply
+            } else {
+                // With the image at once: a cell that lacks it would be asked twice while it is found out who is too slow.
+                let request = request(&sql, terms, on, true, room);
+                match self.0.asker.settle(&request, patience(steps(on), terms.longest)).await? {
+                    Settled::Answered(reply) => reply,
+                    Settled::Overran => {
+                        progress.take(too_slow(), each);
+                        continue;
+                    }
+                }
+            };
+            match reply {
+                Reply::Ran(all) if all.first().is_some_and(|runs| !runs.is_empty()) => {
+                    for (at, runs) in asked.into_iter().zip(all) {
+                        for (ran, (database, steps)) in runs.into_iter().zip(on) {
+                            let ran = Arc::new(ran);
+                            let key = key(statements[at], terms, database, *steps);
+                            self.0.runs.insert(key, Arc::clone(&ran));
+                            progress.take_of(at, Attempt { ran, deterministic: true }, each);
+                        }
+                    }
+                }
+                Reply::TooLarge { bytes } => {
+                    if !large.take().await {
+                        return Err(ours(format!("a result has {bytes} bytes, more than its limits allow")));
+                    }
+                }
+                Reply::Unable(message) => return Err(Fault::lasting(ErrorCode::TaskAtFault, message)),
+                other => return Err(unexpected(&other)),
             }
         }
-        Ok(answered)
+        Ok(())
     }
 
-    /// The answers to the first of these statements, perhaps to all; `None` when one of them may have broken the cell.
-    async fn ask_together(
-        &self,
-        statements: &[&str],
-        terms: Terms,
-        on: &[(&Held, u64)],
-    ) -> Result<Option<Vec<Vec<Attempt>>>, Fault> {
-        match self.ask(statements, terms, on).await {
-            Ok(Reply::Ran(ran)) if answers(&ran, statements.len(), on.len()) => {
-                Ok(Some(ran.into_iter().map(determined).collect()))
-            }
-            Ok(other) => Err(unable(&other)),
-            Err(CellError::Overran { .. } | CellError::Died(_) | CellError::Message(_)) => Ok(None),
-            Err(error) => Err(fault(&error)),
-        }
+    /// What is kept of a run.
+    fn kept(&self, sql: &str, terms: Terms, (database, steps): (&Held, u64)) -> Option<Attempt> {
+        let ran = self.0.runs.get(&key(sql, terms, database, steps))?;
+        Some(Attempt { ran, deterministic: true })
     }
 
-    /// The answer to one statement, or that there is none because of it.
-    async fn ask_alone(&self, sql: &str, terms: Terms, on: &[(&Held, u64)]) -> Result<Vec<Attempt>, Fault> {
-        // With the images at once: a cell that lacks one would be asked twice while it is found out who is to blame.
-        let request = request(&[sql], terms, on, true);
-        let settled = self.0.cells.settle(&request, patience(steps(on))).await.map_err(|error| fault(&error))?;
-        match settled {
-            Settled::Answered(Reply::Ran(ran)) if answers(&ran, 1, on.len()) => {
-                Ok(ran.into_iter().next().map(determined).unwrap_or_default())
-            }
-            Settled::Answered(other) => Err(unable(&other)),
-            Settled::Overran => Ok(undetermined(End::OutOfSteps)),
-            Settled::Broke(how) => Ok(undetermined(End::Error(format!("the sandbox broke over the statement: {how}")))),
-        }
-    }
-
-    /// Asks once, or twice when the first cell has not all images.
-    async fn ask(&self, statements: &[&str], terms: Terms, on: &[(&Held, u64)]) -> Result<Reply, CellError> {
-        let patience = patience(steps(on).saturating_mul(statements.len() as u64));
-        match self.0.cells.ask(&request(statements, terms, on, false), patience).await? {
-            Reply::Missing => self.0.cells.ask(&request(statements, terms, on, true), patience).await,
+    /// Asks once, or twice when the first cell has not all images; `None` when a cell gave no answer.
+    async fn ask(&self, sql: &[&str], terms: Terms, on: &[(&Held, u64)], room: u64) -> Result<Option<Reply>, Fault> {
+        let patience = patience(steps(on).saturating_mul(sql.len() as u64), terms.longest);
+        match self.0.asker.ask(&request(sql, terms, on, false, room), patience).await? {
+            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, room), patience).await,
             reply => Ok(reply),
         }
     }
 }
 
 /// A request about these databases; `carry` brings their images along.
-fn request(statements: &[&str], terms: Terms, on: &[(&Held, u64)], carry: bool) -> Request {
-    let Terms { limits, reverse } = terms;
+fn request(sql: &[&str], terms: Terms, on: &[(&Held, u64)], carry: bool, reply_bytes: u64) -> Request {
+    let Terms { limits, reverse, .. } = terms;
     let image = |database: &Held| if carry { database.carried() } else { database.named() };
     let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
-    let statements = statements.iter().map(|sql| (*sql).to_owned()).collect();
-    Request::Run(Run { statements, on, limits, reverse })
+    let statements = sql.iter().map(|sql| (*sql).to_owned()).collect();
+    Request::Run(Run { statements, on, limits, reverse, reply_bytes })
 }
 
-fn patience(steps: u64) -> Duration {
-    SLACK + Duration::from_secs(steps / SLOWEST)
+fn patience(steps: u64, longest: Duration) -> Duration {
+    SLACK.saturating_add(Duration::from_secs(steps / SLOWEST)).min(longest)
 }
 
 fn steps(on: &[(&Held, u64)]) -> u64 {
     on.iter().fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// Whether runs may be the reply to these statements: for each one at least one run, and fewer than there are databases only
-/// where the last did not end with rows. A statement without runs would pass as one that is right everywhere.
-fn answers(ran: &[Vec<Ran>], statements: usize, databases: usize) -> bool {
-    let is_complete = |runs: &Vec<Ran>| match runs.split_last() {
-        Some((last, before)) => {
-            let goes_on = before.iter().all(|run| run.end == End::Rows);
-            goes_on && (runs.len() == databases || runs.len() < databases && last.end != End::Rows)
-        }
-        None => false,
-    };
-    (1..=statements).contains(&ran.len()) && ran.iter().all(is_complete)
-}
-
-fn determined(ran: Vec<Ran>) -> Vec<Attempt> {
-    ran.into_iter().map(|ran| Attempt { ran: Arc::new(ran), deterministic: true }).collect()
-}
-
-fn undetermined(end: End) -> Vec<Attempt> {
-    let ran = Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 };
-    vec![Attempt { ran: Arc::new(ran), deterministic: false }]
+/// A run that kept a processor busy for longer than any should: time decided, so it may end otherwise another time.
+fn too_slow() -> Attempt {
+    Attempt { ran: Arc::new(Ran::ended(End::OutOfSteps)), deterministic: false }
 }
 
 /// Everything a run depends on.
@@ -254,51 +227,13 @@ fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
     Hash::of_parts(&[sql.as_bytes(), database.hash.as_bytes(), &numbers])
 }
 
-fn unable(reply: &Reply) -> Fault {
+fn unexpected(reply: &Reply) -> Fault {
     match reply {
-        Reply::Unable(reason) => Fault::lasting(ErrorCode::TaskAtFault, reason.clone()),
-        _ => Fault::passing(
-            ErrorCode::SandboxFailed,
-            "a reply of a worker does not fit its request; send the item again",
-        ),
+        Reply::Unable(message) => ours(message.clone()),
+        _ => ours("a cell answered another question".to_owned()),
     }
 }
 
-fn fault(error: &CellError) -> Fault {
-    match error {
-        CellError::Stopping => {
-            Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
-        }
-        CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
-            Fault::passing(ErrorCode::SandboxFailed, error.to_string())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(end: End) -> Ran {
-        Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
-    }
-
-    #[test]
-    fn a_reply_has_a_run_for_each_database_of_each_statement() {
-        let rows = || run(End::Rows);
-        let ended = || run(End::OutOfSteps);
-        assert!(answers(&[vec![rows(), rows()]], 1, 2));
-        assert!(answers(&[vec![rows(), ended()], vec![ended()]], 3, 2));
-        for runs in [
-            vec![],
-            vec![vec![]],
-            vec![vec![rows()]],
-            vec![vec![ended(), rows()]],
-            vec![vec![rows(), rows(), rows()]],
-            vec![vec![rows(), rows()], vec![ended()]],
-        ] {
-            assert!(!answers(&runs, 1, 2), "{runs:?}");
-        }
-    }
+fn ours(message: String) -> Fault {
+    Fault::passing(ErrorCode::SandboxFailed, message)
 }

@@ -1,8 +1,12 @@
 //! Where statements run: SQLite in cells, PostgreSQL on a server of the operator's. Both are asked the same way.
 
+mod asking;
 mod cells;
+mod large;
+mod progress;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_cell::Cells;
 use assay_cell::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
@@ -11,6 +15,13 @@ use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
 use cells::{Held, InCells};
+pub(crate) use large::Large;
+
+/// Longest wall time of a request that runs predictions.
+pub(crate) const FOR_PREDICTIONS: Duration = Duration::from_secs(120);
+
+/// Longest wall time of a request that runs golds: less, so that a prediction that is as slow as the gold is never too slow.
+pub(crate) const FOR_GOLDS: Duration = Duration::from_secs(40);
 
 /// How statements are run.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +30,8 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
     /// Whether rows are asked for in another order where the statement leaves it open.
     pub(crate) reverse: bool,
+    /// Longest wall time of a request to a cell. It decides nothing unless the processor was busy with it.
+    pub(crate) longest: Duration,
 }
 
 /// One run of a statement, and whether running again would give the same.
@@ -28,7 +41,11 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
-/// Why there is no database.
+/// Takes the runs of statements as they come: the place of the statement, and its run on the next database. Says whether it is to be
+/// run on further ones.
+pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
+
+/// Why there is no database, or no description of it.
 pub(crate) enum Unbuilt {
     /// The task is at fault, and how.
     Task(String),
@@ -66,13 +83,25 @@ impl Database {
 pub struct Queries {
     cells: InCells,
     server: Option<Arc<dyn Server>>,
+    result_bytes: u64,
 }
 
 impl Queries {
-    /// Queries in these cells, and on this server where there is one.
+    /// Queries in these cells, and on this server where there is one. The golds of a task may give `result_bytes` of rows over all its
+    /// databases, and so may a prediction.
     #[must_use]
-    pub fn new(cells: Cells, server: Option<Arc<dyn Server>>) -> Self {
-        Self { cells: InCells::new(cells), server }
+    pub fn new(cells: Cells, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
+        Self { cells: InCells::new(cells), server, result_bytes }
+    }
+
+    /// Bytes of rows that are kept of the golds of a task, and of a prediction.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        self.result_bytes
+    }
+
+    /// For one call that runs statements; it may get a turn for large results.
+    pub(crate) fn call(&self) -> Large {
+        self.cells.call()
     }
 
     fn server(&self) -> Result<&dyn Server, Fault> {
@@ -110,21 +139,44 @@ impl Queries {
     }
 
     /// What a database is made of.
-    pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Fault> {
+    pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Unbuilt> {
         match database {
             Database::Image(held) => self.cells.describe(held).await,
-            Database::OnServer(name) => self.server()?.describe(name).await.map_err(|error| unreachable(&error)),
+            Database::OnServer(name) => {
+                let described = self.server().map_err(Unbuilt::Ours)?.describe(name).await;
+                described.map_err(|error| Unbuilt::Ours(unreachable(&error)))
+            }
         }
     }
 
-    /// Runs statements, each on these databases in order, within the number of steps of each where steps are counted. What is given
-    /// for a statement ends with the first database on which it does not give rows.
+    /// Runs one statement on one database.
+    pub(crate) async fn run_one(
+        &self,
+        sql: &str,
+        terms: Terms,
+        on: (&Database, u64),
+        large: &mut Large,
+    ) -> Result<Attempt, Fault> {
+        let mut found = None;
+        let mut each = |_: usize, attempt: Attempt| {
+            found = Some(attempt);
+            false
+        };
+        self.run(&[sql], terms, &[on], large, &mut each).await?;
+        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
+    }
+
+    /// Runs statements, each on these databases in order, within the number of steps of each where steps are counted, and hands over
+    /// the runs of one statement after those of another. Those of a statement end with the first database on which it does not give
+    /// rows.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
         terms: Terms,
         on: &[(&Database, u64)],
-    ) -> Result<Vec<Vec<Attempt>>, Fault> {
+        large: &mut Large,
+        each: &mut Each<'_>,
+    ) -> Result<(), Fault> {
         let held: Vec<(&Held, u64)> = on
             .iter()
             .filter_map(|(database, steps)| match database {
@@ -133,23 +185,20 @@ impl Queries {
             })
             .collect();
         if held.len() == on.len() {
-            return self.cells.run(statements, terms, &held).await;
+            return self.cells.run(statements, terms, &held, large, each).await;
         }
-        let mut all = Vec::with_capacity(statements.len());
-        for sql in statements {
-            let mut attempts = Vec::with_capacity(on.len());
+        for (place, sql) in statements.iter().enumerate() {
             for (database, _) in on {
                 let ran = self.server()?.run(database.name(), sql, terms.limits, terms.reverse).await;
                 let ran = ran.map_err(|error| unreachable(&error))?;
-                let ended = ran.end != End::Rows;
-                attempts.push(Attempt { ran: Arc::new(ran), deterministic: false });
-                if ended {
+                let gave_rows = ran.end == End::Rows;
+                let goes_on = each(place, Attempt { ran: Arc::new(ran), deterministic: false });
+                if !(goes_on && gave_rows) {
                     break;
                 }
             }
-            all.push(attempts);
         }
-        Ok(all)
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The order a statement asks for: its `ORDER BY` outside all parentheses, and how to tell which of its rows are ties.
 
+use super::LONGEST;
 use super::lex::{Kind, Token, tokens};
 use crate::task::Dialect;
 
@@ -70,10 +71,7 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     // A rank beside the columns would change what is distinct.
     if !distinct {
         for inside in [false, true] {
-            let over: Option<Vec<String>> =
-                terms.iter().map(|term| resolved(sql, term, items.as_deref(), inside)).collect();
-            if let Some(over) = over {
-                let over = over.join(", ");
+            if let Some(over) = resolved_terms(sql, &terms, items.as_deref(), inside) {
                 let statement =
                     format!("{}, dense_rank() over (order by {over}) {}", &sql[..end].trim_end(), &sql[end..]);
                 let rows_are_limited = to < sql.len() && !sql[to..].trim().trim_start_matches(';').is_empty();
@@ -180,6 +178,22 @@ fn is_operator(token: &Token<'_>) -> bool {
     .any(|word| token.is(word))
 }
 
+/// All terms, as they read where the names of columns are not known; `None` where one cannot be written so, or all together make a
+/// statement too long to run.
+fn resolved_terms(sql: &str, terms: &[Vec<&Token<'_>>], items: Option<&[Item]>, inside: bool) -> Option<String> {
+    let mut written = String::new();
+    for term in terms {
+        if !written.is_empty() {
+            written.push_str(", ");
+        }
+        written.push_str(&resolved(sql, term, items, inside)?);
+        if written.len() > LONGEST {
+            return None;
+        }
+    }
+    Some(written)
+}
+
 /// A term as it reads where the names of columns are not known. `inside` also replaces names within an expression.
 fn resolved(sql: &str, term: &[&Token<'_>], items: Option<&[Item]>, inside: bool) -> Option<String> {
     let body = strip_direction(term);
@@ -205,6 +219,9 @@ fn resolved(sql: &str, term: &[&Token<'_>], items: Option<&[Item]>, inside: bool
                     text.push_str(&sql[at..token.span.start]);
                     text.push_str(&format!("({})", item.text));
                     at = token.span.end;
+                }
+                if text.len() > LONGEST {
+                    return None;
                 }
             }
             text.push_str(&sql[at..last.span.end]);
@@ -258,6 +275,14 @@ mod tests {
     fn names_inside_expressions_are_tried_second() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
         assert!(ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"), "{ranked:?}");
+    }
+
+    #[test]
+    fn names_are_not_replaced_by_more_than_a_statement_may_hold() {
+        let column = vec!["b"; 5_000].join("+");
+        let term = vec!["s"; 5_000].join("+");
+        let ranked = of(&format!("select {column} as s from t order by {term}")).unwrap().ranked;
+        assert_eq!(ranked.len(), 1, "names inside the term stay");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use assay_cell::query::{ForeignKey, Rows, Table, TableRows, Value};
+use assay_cell::query::{ForeignKey, Rows, Table, TableRows};
 
+use super::homes::Homes;
 use super::keys::{in_order, keys_of, with_likely_references};
 use super::mine::Constants;
 use super::values::{Cell, Seen};
@@ -18,6 +19,10 @@ const FEW: u64 = 30;
 
 /// Most rows of any table.
 const MOST_ROWS_EVER: usize = 240;
+
+/// Bytes of texts and blobs in a database after which tables get no more rows: values of the base may be long, and each may stand in
+/// every row.
+const MOST_BYTES: usize = 16 << 20;
 
 /// How one database differs from another.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,12 +40,15 @@ pub(crate) struct Manner {
 pub(crate) fn generate(tables: &[Table], constants: &Constants, seed: u64, manner: Manner) -> Vec<TableRows> {
     let led = if manner.loose { tables.to_vec() } else { with_likely_references(tables) };
     let tables = led.as_slice();
+    let homes = Homes::of(tables, constants);
     let mut made: HashMap<String, Vec<Vec<Cell>>> = HashMap::new();
     let mut found = Vec::with_capacity(tables.len());
+    let mut room = MOST_BYTES;
     for (at, table) in in_order(tables) {
         // A source for each table: what one gets does not depend on the others.
         let mut random = Random::new(seed ^ (at as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03));
-        let rows = Filler { table, tables, constants, made: &made, manner }.fill(&mut random);
+        let rows = Filler { table, at, tables, constants, homes: &homes, made: &made, manner, room }.fill(&mut random);
+        room = room.saturating_sub(rows.iter().flatten().map(Cell::bytes).sum());
         let mut packed = Rows::new(table.columns.len());
         rows.iter().for_each(|row| packed.push(row.iter().map(Cell::value)));
         let columns = table.columns.iter().map(|column| column.name.clone()).collect();
@@ -52,10 +60,15 @@ pub(crate) fn generate(tables: &[Table], constants: &Constants, seed: u64, manne
 
 struct Filler<'a> {
     table: &'a Table,
+    /// Its place among the tables.
+    at: usize,
     tables: &'a [Table],
     constants: &'a Constants,
+    homes: &'a Homes,
     made: &'a HashMap<String, Vec<Vec<Cell>>>,
     manner: Manner,
+    /// Bytes of texts and blobs after which there are no more rows.
+    room: usize,
 }
 
 impl Filler<'_> {
@@ -65,7 +78,7 @@ impl Filler<'_> {
         let seen: Vec<Seen> = (0..self.table.columns.len()).map(|column| self.seen(&sample, column)).collect();
         let count = self.count(random);
         let keys = keys_of(self.table);
-        let mut rows: Vec<Vec<Cell>> = Vec::with_capacity(count);
+        let (mut rows, mut bytes): (Vec<Vec<Cell>>, usize) = (Vec::with_capacity(count), 0);
         let make = |column: usize, random: &mut Random| {
             let pattern = random.pick(&sample).and_then(|row| row.get(column));
             self.cell(&seen[column], pattern, column, random)
@@ -99,7 +112,11 @@ impl Filler<'_> {
                 row[column] = seen[column].fresh(random);
             }
             if !keys.iter().any(|key| is_taken(key, &row, &rows)) {
+                bytes += row.iter().map(Cell::bytes).sum::<usize>();
                 rows.push(row);
+            }
+            if bytes > self.room {
+                break;
             }
         }
         rows
@@ -135,7 +152,8 @@ impl Filler<'_> {
         }
         let mined = |random: &mut Random| {
             let kept = random.chance(self.manner.spread);
-            if kept { None } else { seen.mined(self.constants, &|text| self.is_at_home(text, column), random) }
+            let is_at_home = |text: &str| self.homes.is_at_home(text, self.at, column);
+            if kept { None } else { seen.mined(self.constants, &is_at_home, random) }
         };
         match pattern {
             // What stands together in the base stands together here.
@@ -148,17 +166,6 @@ impl Filler<'_> {
                 seen.fresh(random)
             }),
         }
-    }
-
-    /// Whether a text belongs to this column: to one that has it, or to any when none has.
-    fn is_at_home(&self, text: &str, column: usize) -> bool {
-        let has = |table: &Table, column: usize| {
-            let same =
-                |cell: &Value<'_>| matches!(cell, Value::Text(known) if known.eq_ignore_ascii_case(text.as_bytes()));
-            table.sample.rows().any(|row| row.get(column).is_some_and(same))
-        };
-        let anywhere = || self.tables.iter().any(|table| (0..table.columns.len()).any(|column| has(table, column)));
-        has(self.table, column) || !anywhere()
     }
 
     /// Fills the columns of a reference with a key that is there.
@@ -204,7 +211,7 @@ fn is_taken(key: &[usize], row: &[Cell], rows: &[Vec<Cell>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_cell::query::Column;
+    use assay_cell::query::{Column, Value};
 
     use super::*;
 
@@ -282,6 +289,17 @@ mod tests {
             generate(&tables, &Constants::default(), 7, Manner::default()),
             generate(&tables, &Constants::default(), 8, Manner::default())
         );
+    }
+
+    #[test]
+    fn long_values_make_few_rows() {
+        let long = vec![b'x'; 1 << 20];
+        let rows: Vec<Vec<Value<'_>>> = (0..60).map(|at| vec![Value::Integer(at), Value::Text(&long)]).collect();
+        let tables = [table("a", &[("id", true), ("text", false)], &rows), table("b", &[("n", true)], &[])];
+        let made = generate(&tables, &Constants::default(), 1, Manner::default());
+        let bytes: usize = made.iter().map(|table| table.rows.bytes()).sum();
+        assert!((MOST_BYTES / 2..MOST_BYTES + (3 << 20)).contains(&bytes), "{bytes} bytes");
+        assert!(made.iter().all(|table| !table.rows.is_empty()));
     }
 
     #[test]

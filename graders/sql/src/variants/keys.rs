@@ -7,15 +7,18 @@ use assay_cell::query::{ForeignKey, Table, Value};
 pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
     let likely = |table: &Table, column: usize, parent: &Table| {
         let [key] = parent.keys.first().map_or(&[][..], Vec::as_slice) else { return None };
+        // Of large tables not every row is shown.
+        if usize::try_from(parent.count) != Ok(parent.sample.len()) {
+            return None;
+        }
         let known: Vec<Value<'_>> = parent.sample.rows().map(|row| row[*key]).collect();
         let values: Vec<Value<'_>> =
             table.sample.rows().map(|row| row[column]).filter(|value| *value != Value::Null).collect();
-        let complete = usize::try_from(parent.count).is_ok_and(|count| count == known.len());
         let name = table.columns[column].name.to_lowercase();
         let key_name = parent.columns[*key].name.to_lowercase();
         let stem = parent.name.to_lowercase().trim_end_matches('s').to_owned();
         let named = name.contains(&stem) || (name == key_name && key_name != "id");
-        let fits = complete && values.len() >= 2 && values.iter().all(|value| known.contains(value));
+        let fits = values.len() >= 2 && values.iter().all(|value| known.contains(value));
         let is_text = values.iter().all(|value| matches!(value, Value::Text(_)));
         (fits && (named || is_text)).then(|| ForeignKey {
             columns: vec![column],

@@ -3,6 +3,7 @@
 
 mod dates;
 mod generate;
+mod homes;
 mod keys;
 mod mine;
 mod values;

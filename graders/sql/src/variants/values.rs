@@ -29,6 +29,14 @@ impl From<Value<'_>> for Cell {
 }
 
 impl Cell {
+    /// Bytes of a text or blob.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Text(bytes) | Self::Blob(bytes) => bytes.len(),
+            Self::Null | Self::Integer(_) | Self::Real(_) => 0,
+        }
+    }
+
     pub(super) fn value(&self) -> Value<'_> {
         match self {
             Self::Null => Value::Null,

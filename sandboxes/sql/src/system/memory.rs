@@ -17,18 +17,12 @@ pub(crate) const OF_DATABASE: u64 = 512 << 20;
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Lets SQLite use this many bytes beyond what it uses now; `None` for any number.
-pub(crate) fn limit(more: Option<u64>) {
-    let most =
-        more.map_or(usize::MAX, |more| USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX)));
-    MOST.store(most, Relaxed);
-}
-
-/// Does what may use this many bytes beyond what SQLite uses now.
+/// Does some work while SQLite may use this many bytes beyond what it uses now.
 pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
-    limit(Some(more));
+    let most = USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
+    MOST.store(most, Relaxed);
     let done = work();
-    limit(None);
+    MOST.store(usize::MAX, Relaxed);
     done
 }
 

@@ -4,8 +4,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use assay_core::{Component, Evidence, Grade, Measure, Score, Step, Verdict};
+use assay_core::{BoxFuture, Component, Evidence, Grade, GradeContext, Item, Measure, Score, Step, Verdict};
 use serde_json::{Value, json};
 
 use super::*;
@@ -101,6 +102,90 @@ fn outcomes_take_no_more_memory_than_allowed() {
         let kept = (0..count).filter(|at| caches.outcome(&Hash::of(&at.to_le_bytes())).is_some()).count();
         assert!(kept > 0, "{name}: nothing is cached");
     }
+}
+
+/// A prepared task that becomes larger.
+struct Growing(AtomicUsize);
+
+impl Prepared for Growing {
+    fn grade<'a>(&'a self, items: &'a [&'a Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(std::future::ready(items.iter().map(|_| with_evidence(Evidence::new())).collect()))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+fn spec() -> &'static Spec {
+    &Spec {
+        name: "growing",
+        version: 1,
+        summary: "for tests",
+        lane: Lane::Sandbox,
+        task_schema: "{}",
+        example_task: "{}",
+        example_completion: "",
+        verdicts: &[],
+        measures: &[],
+        deterministic: true,
+        reads_context: false,
+        at_once: 1,
+        work_unit: "nothing",
+    }
+}
+
+fn growing(caches: &Caches, task: Hash, bytes: usize) -> (Arc<Growing>, Arc<PreparedTask>) {
+    let grows = Arc::new(Growing(AtomicUsize::new(bytes)));
+    let prepared = Arc::new(PreparedTask { spec: spec(), ready: Ok(Arc::clone(&grows) as Arc<dyn Prepared>) });
+    caches.keep_prepared(task, &prepared);
+    (grows, prepared)
+}
+
+#[test]
+fn prepared_tasks_count_what_they_grow_to() {
+    const BOUND: usize = 1 << 20;
+    let caches = Caches::new(BOUND as u64, 0);
+    let tasks: Vec<Hash> = (0..8_u8).map(|at| Hash::of(&[at])).collect();
+    let made: Vec<_> = tasks.iter().map(|task| growing(&caches, *task, 1_000)).collect();
+    let kept = || tasks.iter().filter(|task| caches.prepared(spec(), **task).is_some()).count();
+    assert_eq!(kept(), 8);
+    for (task, (grows, prepared)) in tasks.iter().zip(&made) {
+        grows.0.store(BOUND / 4, Relaxed);
+        caches.reweigh(*task, prepared);
+        assert!(caches.prepared.weight() <= BOUND as u64, "{} bytes", caches.prepared.weight());
+    }
+    assert!((1..4).contains(&kept()), "{} tasks of a quarter of the limit", kept());
+    // Weighing again what has not grown changes nothing.
+    let before = caches.prepared.weight();
+    tasks.iter().zip(&made).for_each(|(task, (_, prepared))| caches.reweigh(*task, prepared));
+    assert_eq!(caches.prepared.weight(), before);
+}
+
+#[test]
+fn a_prepared_task_beyond_the_limit_is_not_kept() {
+    const BOUND: usize = 1 << 20;
+    let caches = Caches::new(BOUND as u64, 0);
+    let task = Hash::of(b"task");
+    let (grows, prepared) = growing(&caches, task, BOUND / 2);
+    assert!(caches.prepared(spec(), task).is_some(), "half of the limit fits");
+    grows.0.store(2 * BOUND, Relaxed);
+    caches.reweigh(task, &prepared);
+    assert!(caches.prepared(spec(), task).is_none());
+    assert_eq!(caches.prepared.weight(), 0);
+}
+
+#[test]
+fn a_task_that_was_prepared_again_is_not_weighed_by_the_earlier_one() {
+    let caches = Caches::new(1 << 20, 0);
+    let task = Hash::of(b"task");
+    let (grows, earlier) = growing(&caches, task, 1_000);
+    let (_, later) = growing(&caches, task, 1_000);
+    let before = caches.prepared.weight();
+    grows.0.store(500_000, Relaxed);
+    caches.reweigh(task, &earlier);
+    assert_eq!(caches.prepared.weight(), before);
+    assert!(Arc::ptr_eq(&caches.prepared(spec(), task).unwrap(), &later));
 }
 
 #[test]

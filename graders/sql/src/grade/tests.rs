@@ -1,0 +1,120 @@
+//! What is kept of results, on a server that answers from a table.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use assay_cell::query::{self, Ran, Served, Server, Table};
+use assay_cell::{CellOptions, Cells};
+use assay_core::Task;
+
+use super::*;
+
+/// Rows of each result.
+const COUNT: i64 = 10_000;
+
+/// Bytes of a result of one column.
+const RESULT: usize = 9 * COUNT as usize;
+
+/// Gives as many columns as a statement has `a`, and notes what was run where.
+#[derive(Default)]
+struct Answers(Mutex<Vec<(String, String)>>);
+
+impl Server for Answers {
+    fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String> {
+        Box::pin(async move { Ok(scripts.concat()) })
+    }
+
+    fn describe<'a>(&'a self, _: &'a str) -> Served<'a, Vec<Table>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn run<'a>(&'a self, database: &'a str, sql: &'a str, _: query::Limits, _: bool) -> Served<'a, Ran> {
+        self.0.lock().unwrap().push((database.to_owned(), sql.to_owned()));
+        Box::pin(async move {
+            let width = sql.matches('a').count();
+            // A statement that names a database is wrong there.
+            let shift = i64::from(sql.contains(database));
+            let mut rows = Rows::new(width);
+            (0..COUNT).for_each(|row| rows.push((0..width).map(|_| query::Value::Integer(row + shift))));
+            Ok(Ran { rows, ..Ran::ended(End::Rows) })
+        })
+    }
+}
+
+/// A task on three databases, `s0` to `s2`.
+fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql, Arc<Answers>) {
+    let task = json!({
+        "type": "sql", "dialect": "postgres", "gold": gold, "columns": columns,
+        "database": { "schema": "s", "rows": "0", "variants": [{ "rows": "1" }, { "rows": "2" }] }
+    });
+    let task = SqlTask::read(&Task::from_json(&task.to_string()).unwrap()).unwrap();
+    let cells = Cells::new(CellOptions { program: PathBuf::new(), arguments: Vec::new(), count: 1, uses: 1 });
+    let answers = Arc::new(Answers::default());
+    let queries = Queries::new(cells, Some(Arc::clone(&answers) as Arc<dyn Server>), result_bytes as u64);
+    (PreparedSql::new(task, 7, queries), answers)
+}
+
+async fn outcome_of(prepared: &PreparedSql, statement: &str) -> Outcome {
+    let (item, cx) = (Item::text(statement), GradeContext::default());
+    prepared.grade(&[&item], &cx).await.remove(0)
+}
+
+async fn grade_of(prepared: &PreparedSql, statement: &str) -> Grade {
+    match outcome_of(prepared, statement).await {
+        Outcome::Graded(grade) => grade,
+        other => panic!("not graded: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_prepared_task_counts_the_results_of_its_golds() {
+    let (prepared, _) = task_on_three("select a", "strict", 1 << 30);
+    let before = prepared.bytes();
+    assert_eq!(grade_of(&prepared, "select a").await.verdict, Verdict::CORRECT);
+    let grown = prepared.bytes() - before;
+    assert!((3 * RESULT..3 * RESULT + 10_000).contains(&grown), "{grown} bytes for three results of {RESULT}");
+}
+
+#[tokio::test]
+async fn a_prepared_task_counts_ties() {
+    let (prepared, _) = task_on_three("select a order by a", "strict", 1 << 30);
+    let before = prepared.bytes();
+    grade_of(&prepared, "select a").await;
+    let (grown, ties) = (prepared.bytes() - before, 4 * COUNT as usize);
+    assert!(grown >= 3 * (2 * RESULT + ties), "{grown} bytes for three results of two columns with ties");
+}
+
+#[tokio::test]
+async fn golds_that_give_too_much_are_the_fault_of_the_task() {
+    let (prepared, answers) = task_on_three("select a", "strict", 2 * RESULT);
+    let Outcome::Ungradable(fault) = outcome_of(&prepared, "select a").await else { panic!("graded") };
+    assert!(!fault.retryable && fault.message.contains("on 2 databases"), "{}", fault.message);
+    assert!(fault.message.contains("`sql.result_bytes`"), "{}", fault.message);
+    let run = answers.0.lock().unwrap();
+    assert!(!run.is_empty() && run.iter().all(|(database, _)| database != "s2"), "golds are run no further");
+}
+
+#[tokio::test]
+async fn a_wrong_statement_is_run_no_further() {
+    for columns in ["strict", "permute"] {
+        let (prepared, answers) = task_on_three("select a", columns, 1 << 30);
+        let grade = grade_of(&prepared, "select a -- s1").await;
+        let evidence = grade.evidence.as_map();
+        assert_eq!((grade.verdict, &evidence["database"]), (Verdict::WRONG_ANSWER, &json!(1)));
+        assert!(evidence["difference"].is_object(), "{evidence:?}");
+        let run = answers.0.lock().unwrap();
+        let on: Vec<&str> = run.iter().filter(|(_, sql)| sql.contains("s1")).map(|(on, _)| on.as_str()).collect();
+        assert!(on.contains(&"s0") && on.contains(&"s1") && !on.contains(&"s2"), "{on:?}");
+    }
+}
+
+#[tokio::test]
+async fn predictions_keep_no_more_than_golds_may() {
+    // Where columns are chosen, the results on all databases are needed together.
+    let wide = "select a, a, a, a";
+    let (narrow, _) = task_on_three("select a", "superset", 4 * RESULT);
+    let grade = grade_of(&narrow, wide).await;
+    assert_eq!((grade.verdict, &grade.evidence.as_map()["database"]), (verdict::ROW_LIMIT, &json!(1)));
+    let (roomy, _) = task_on_three("select a", "superset", 13 * RESULT);
+    assert_eq!(grade_of(&roomy, wide).await.verdict, Verdict::CORRECT);
+}

@@ -1,0 +1,57 @@
+//! Asking a cell, and what to think of one that gives no answer. A cell that fails is a failure of ours, or of the database that it
+//! makes: never the end of a statement, and nothing here can say so.
+
+use std::time::Duration;
+
+use assay_cell::query::{Reply, Request};
+use assay_cell::{CellError, Cells, Settled};
+use assay_core::{ErrorCode, Fault};
+
+use super::Unbuilt;
+
+/// Cells that are asked about databases.
+pub(super) struct Asker(Cells);
+
+impl Asker {
+    pub(super) fn new(cells: Cells) -> Self {
+        Self(cells)
+    }
+
+    /// The answer to a request of several runs; `None` when there may be one to each of them alone.
+    pub(super) async fn ask(&self, request: &Request, patience: Duration) -> Result<Option<Reply>, Fault> {
+        match self.0.ask(request, patience).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(CellError::Overran { .. } | CellError::Died(_)) => Ok(None),
+            Err(error) => Err(fault(&error)),
+        }
+    }
+
+    /// The answer to a request of one run, or that the run is too slow.
+    pub(super) async fn settle(&self, request: &Request, patience: Duration) -> Result<Settled<Reply>, Fault> {
+        self.0.settle(request, patience).await.map_err(|error| fault(&error))
+    }
+
+    /// The answer to a request about a database of a task.
+    pub(super) async fn ask_of_database(&self, request: &Request, patience: Duration) -> Result<Reply, Unbuilt> {
+        match self.0.settle(request, patience).await {
+            Ok(Settled::Answered(reply)) => Ok(reply),
+            Ok(Settled::Overran) => Err(Unbuilt::Task(format!("it takes more than {} s", patience.as_secs()))),
+            Err(CellError::Died(death)) if death.is_crash() => {
+                Err(Unbuilt::Task("the database crashes SQLite".to_owned()))
+            }
+            Err(error) => Err(Unbuilt::Ours(fault(&error))),
+        }
+    }
+}
+
+fn fault(error: &CellError) -> Fault {
+    match error {
+        CellError::Stopping => {
+            Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
+        }
+        CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
+        CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
+            Fault::passing(ErrorCode::SandboxFailed, error.to_string())
+        }
+    }
+}

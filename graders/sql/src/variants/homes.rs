@@ -1,0 +1,37 @@
+//! Where the texts that golds compare with stand in the base.
+
+use std::collections::{HashMap, HashSet};
+
+use assay_cell::query::{Table, Value};
+
+use super::mine::Constants;
+
+/// For each text, in lower case, the columns that have it, by table and column.
+pub(super) struct Homes(HashMap<Vec<u8>, HashSet<(usize, usize)>>);
+
+impl Homes {
+    /// Looks for the texts among the constants, once for all cells that are made.
+    pub(super) fn of(tables: &[Table], constants: &Constants) -> Self {
+        let texts = constants.texts.iter().map(|mined| (mined.of.as_bytes().to_ascii_lowercase(), HashSet::new()));
+        let mut found: HashMap<Vec<u8>, HashSet<(usize, usize)>> = texts.collect();
+        let longest = found.keys().map(Vec::len).max().unwrap_or_default();
+        for (at, table) in tables.iter().enumerate() {
+            let width = table.columns.len().max(1);
+            for (place, cell) in table.sample.cells().enumerate() {
+                if let Value::Text(text) = cell
+                    && text.len() <= longest
+                    && let Some(columns) = found.get_mut(&text.to_ascii_lowercase())
+                {
+                    columns.insert((at, place % width));
+                }
+            }
+        }
+        Self(found)
+    }
+
+    /// Whether a text belongs to this column: to one that has it, or to any when none has.
+    pub(super) fn is_at_home(&self, text: &str, table: usize, column: usize) -> bool {
+        let columns = self.0.get(&text.as_bytes().to_ascii_lowercase());
+        columns.is_none_or(|columns| columns.is_empty() || columns.contains(&(table, column)))
+    }
+}

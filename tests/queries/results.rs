@@ -1,0 +1,88 @@
+//! Results of many megabytes, from cells to grades.
+
+use std::path::Path;
+
+use assay_core::{Grade, Item, Outcome, Task, Verdict};
+use assay_engine::{Batch, BatchItem, Mode};
+use assay_node::Node;
+use serde_json::{Value, json};
+
+/// Every pair of rows: some 20 MB on each database, so that no two results fit into one reply.
+const LARGE: &str = "select a.a, b.a, a.b || b.b from t a, t b";
+
+/// Rows of a table, written with a letter of its own.
+fn rows(count: usize, letter: char) -> String {
+    let text = letter.to_string().repeat(695);
+    format!(
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < {count})
+         insert into t select i, printf('%05d', i) || '{text}' from n"
+    )
+}
+
+fn task(columns: &str) -> Task {
+    let variants = [('y', 119), ('z', 118)].map(|(letter, count)| json!({ "rows": rows(count, letter) }));
+    let task = json!({
+        "type": "sql", "dialect": "sqlite", "gold": LARGE, "columns": columns,
+        "limits": { "work": 100_000_000, "rows": 1_000_000, "bytes": 64_000_000 },
+        "database": { "schema": "create table t(a integer primary key, b text)", "rows": rows(120, 'x'), "variants": variants }
+    });
+    Task::from_json(&task.to_string()).unwrap()
+}
+
+async fn node(result_bytes: u64) -> Node {
+    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+    config.cells.count = 2;
+    config.sql.result_bytes = result_bytes;
+    Node::start(config).await.unwrap()
+}
+
+async fn outcomes(node: &Node, task: &Task, statements: &[&str]) -> Vec<Outcome> {
+    let item = |statement: &&str| BatchItem::new(Item::text(&format!("```sql\n{statement}\n```")), task.clone());
+    let batch = Batch::new("results", statements.iter().map(item).collect());
+    let reply = node.engine().grade(batch, Mode::Whole).await.unwrap();
+    reply.results().map(|result| result.outcome.clone()).collect()
+}
+
+fn graded(outcome: Outcome) -> Grade {
+    match outcome {
+        Outcome::Graded(grade) => grade,
+        other => panic!("not graded: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn large_results_are_compared_like_small_ones() {
+    let node = node(256 << 20).await;
+    let turned = "select a.a, b.a, a.b || b.b from t b, t a order by 3 desc";
+    let other = "select a.a, b.a, a.b || b.b from t a, t b where a.a < 119 or b.a <> 119";
+    let cases = [
+        (LARGE, Verdict::CORRECT, Value::Null),
+        ("select 1", Verdict::WRONG_ANSWER, json!(0)),
+        (turned, Verdict::CORRECT, Value::Null),
+        (other, Verdict::WRONG_ANSWER, json!(0)),
+    ];
+    for columns in ["strict", "permute"] {
+        let task = task(columns);
+        let statements: Vec<&str> = cases.iter().map(|(statement, ..)| *statement).collect();
+        let graded: Vec<Grade> = outcomes(&node, &task, &statements).await.into_iter().map(graded).collect();
+        for ((statement, verdict, database), grade) in cases.iter().zip(graded) {
+            assert_eq!(grade.verdict, *verdict, "{columns}: `{statement}`: {:?}", grade.evidence);
+            assert!(grade.deterministic, "{columns}: `{statement}`");
+            let on = grade.evidence.as_map().get("database").cloned().unwrap_or_default();
+            assert_eq!(on, *database, "{columns}: `{statement}`");
+        }
+    }
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn golds_beyond_the_setting_are_ungradable() {
+    let node = node(50_000_000).await;
+    let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0) else {
+        panic!("graded")
+    };
+    assert!(!fault.retryable, "sending it again does not help");
+    let parts = ["on 3 databases", "at most 50000000", "`sql.result_bytes`"];
+    assert!(parts.iter().all(|part| fault.message.contains(part)), "{}", fault.message);
+    node.stop().await;
+}
