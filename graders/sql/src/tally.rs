@@ -48,8 +48,8 @@ impl Tally {
         }
         let on = if databases == 1 { "1 database".to_owned() } else { format!("{databases} databases") };
         Err(at_fault(format!(
-            "the results of the golds have {result_bytes} bytes on {on}, and at most {most_result_bytes} are kept for a task \
-             (`sql.result_bytes`); let the golds give fewer rows"
+            "the results of the golds have {result_bytes} bytes on {on}, more than the {most_result_bytes} that \
+             `sql.result_bytes` allows for a task; raise it, or let the golds return fewer rows"
         )))
     }
 }
