@@ -17,6 +17,7 @@ use crate::{ask, compile, images, request, run};
 
 const NOT_PERMITTED: i64 = 1;
 const NO_ACCESS: i64 = 13;
+const BAD_ADDRESS: i64 = 14;
 const UNREACHABLE: i64 = 101;
 
 /// What a process could do before, and after it gave up what a worker gives up.
@@ -66,6 +67,19 @@ fn a_worker_cannot_start_programs() {
 #[test]
 fn a_worker_cannot_run_new_code() {
     assert_eq!(lost(&escape(), "code"), 0, "images are mapped after the first walls are built");
+}
+
+#[test]
+fn a_worker_cannot_share_memory() {
+    assert_eq!(lost(&escape(), "shared_memory"), 0, "in its own namespace nobody else sees it");
+}
+
+#[test]
+fn a_worker_cannot_read_the_memory_of_others() {
+    let (escape, what) = (escape(), "memory_of_parent");
+    assert_eq!(escape["free"][what], BAD_ADDRESS, "it may be read: {escape}");
+    assert_eq!(escape["isolated"][what], NOT_PERMITTED, "Landlock and the namespace of users forbid it: {escape}");
+    assert_eq!(escape["confined"][what], NOT_PERMITTED, "the filter does as well: {escape}");
 }
 
 #[test]

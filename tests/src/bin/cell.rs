@@ -46,6 +46,8 @@ fn attempts(port: u16) -> Value {
         "tgkill_itself": signal(rustix::process::getpid().as_raw_nonzero().get()),
         "ioctl": errno(rustix::io::ioctl_fionread(std::io::stdin())),
         "code": map_code(),
+        "shared_memory": share_memory(),
+        "memory_of_parent": read_memory(parent().as_raw_nonzero().get()),
     })
 }
 
@@ -69,6 +71,31 @@ fn map_code() -> i32 {
     // SAFETY: a new page of nobody's, which is never run and stays until the process ends.
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, read | execute, private, -1, 0) };
     if page == libc::MAP_FAILED { Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
+}
+
+/// Makes a segment of shared memory and removes it.
+#[expect(unsafe_code, reason = "nothing wraps these calls")]
+fn share_memory() -> i32 {
+    // SAFETY: the segment is private, is not mapped, and is removed again.
+    unsafe {
+        let segment = libc::shmget(libc::IPC_PRIVATE, 4_096, 0o600);
+        if segment < 0 {
+            return Error::last_os_error().raw_os_error().unwrap_or(-1);
+        }
+        libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut())
+    }
+}
+
+/// Reads memory of another process at an address that no process has: a bad address where it may be read, which is what a
+/// debugger may do.
+#[expect(unsafe_code, reason = "nothing wraps this call")]
+fn read_memory(process: i32) -> i32 {
+    let mut byte = 0u8;
+    let here = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let there = libc::iovec { iov_base: std::ptr::without_provenance_mut(1), iov_len: 1 };
+    // SAFETY: both vectors live as long as the call, and the byte may be written to.
+    let read = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
+    if read >= 0 { 0 } else { Error::last_os_error().raw_os_error().unwrap_or(-1) }
 }
 
 fn errno<T, E: Into<Error>>(result: Result<T, E>) -> i32 {
