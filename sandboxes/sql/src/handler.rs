@@ -13,7 +13,7 @@ use crate::run::run;
 /// Bytes of images that are kept open.
 const KEPT: usize = 256 << 20;
 
-/// Runs queries on images, and keeps those it was given while there is bytes_left.
+/// Runs queries on images, and keeps those it was given while there is room.
 pub struct Databases {
     originals: Originals,
     /// The one used last stands last.
