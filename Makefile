@@ -65,7 +65,7 @@ openapi: build ## test the API against its OpenAPI document with generated reque
 openapi-minute: build
 	@python3 tests/peers/start.py tests/openapi/run.py "$(BINARY)" --seconds 60
 
-chaos: images ## grade a mixed load for MINUTES=30 while faults strike the service, and compare replies and record with a run without faults; ARGS as in `--seed 2`
+chaos: images ## inject faults for MINUTES=30 under a mixed load and compare replies and the record with a run without faults; ARGS as in `--seed 2`
 	python3 tests/chaos/run.py "$(BINARY)" --minutes $(MINUTES) $(ARGS)
 
 chaos-short: images

@@ -1,6 +1,6 @@
-"""Requests beside `/v1/grade`: programs and scores in the formats of other servers, and what reads the record.
+"""Requests other than `/v1/grade`: programs and scores in the formats of other servers, and reads of the record.
 
-As in items, `@@` is replaced whenever a request is sent, and no answer depends on what replaces it.
+As in items, `@@` is replaced each time a request is sent, and no answer depends on the replacement.
 """
 import json
 import random
@@ -9,7 +9,7 @@ from items import MODEL
 
 
 class Call:
-    """One request, and which part of its reply is the same whenever it is sent."""
+    """One request, and a function that selects the part of its reply that never changes."""
 
     def __init__(self, path, body=None, same=None):
         self.path, self.same = path, same
@@ -19,7 +19,7 @@ class Call:
         return None if self._text is None else self._text.replace("@@", nonce).encode()
 
     def answer(self, reply):
-        """What is compared with the quiet run; None for requests whose answer changes."""
+        """The part that is compared with the quiet run; None if the answer changes."""
         return None if self.same is None else self.same(json.loads(reply))
 
 

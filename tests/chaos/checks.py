@@ -1,4 +1,4 @@
-"""What must hold after the faults. Each check prints a line."""
+"""The checks after the faults. Each prints a line."""
 import json
 import re
 import sqlite3
@@ -10,12 +10,12 @@ from node import DATABASE, STOP_DEADLINE, usage
 
 READY_SECONDS = 15
 LAG_SECONDS = 60
-# The service keeps compiled programs, runs of programs and runs of queries, up to 64 MiB each, and fills them as it goes.
+# The service caches compiled programs, program runs and query runs, up to 64 MiB each.
 NODE_MEMORY = 3 * 64
-# A worker keeps up to 256 MiB of databases; those of these items are small and many.
+# A worker caches up to 256 MiB of databases; the items here have many small ones.
 WORKER_MEMORY = 64
 NODE_DESCRIPTORS, WORKER_DESCRIPTORS = 16, 2
-# Files of the record while no node runs: everything recorded is in the database.
+# Files of the record while no node runs: the database contains everything.
 LEFT = re.compile(r"(assay\.db|assay\.db\.spool|assay\.db\.spool/identity)")
 
 
@@ -35,18 +35,18 @@ class Checks:
 
 
 def told(checks, ledger):
-    """What clients were told is what the quiet run said, a failure of the service, or an allowed refusal."""
+    """Clients received the results of the quiet run, failures of the service, or allowed rejections."""
     checks.check(not ledger.wrong.count, f"{ledger.counts['results']} results and {ledger.counts['calls']} calls as in the quiet run, "
                  f"{ledger.wrong.count} not", ledger.wrong)
     same, other = ledger.undetermined.count, ledger.disagreeing.count
-    checks.check(not other, f"{same + other} results of programs and queries said `deterministic: false`, {other} with another verdict",
+    checks.check(not other, f"{same + other} results of programs and queries have `deterministic: false`, {other} a different verdict",
                  ledger.disagreeing)
-    checks.check(not ledger.bad_failures.count, f"{sum(ledger.failed.values())} failed results had no numbers and may be sent again",
+    checks.check(not ledger.bad_failures.count, f"{sum(ledger.failed.values())} failed results have no numbers and are retryable",
                  ledger.bad_failures)
-    checks.check(not ledger.contradictions.count, "no grade was told twice with different verdicts", ledger.contradictions)
-    checks.check(not ledger.repeated.count, f"{ledger.counts['answers repeated']} answers under a key sent again had the same bytes",
+    checks.check(not ledger.contradictions.count, "no grade was returned with two different verdicts", ledger.contradictions)
+    checks.check(not ledger.repeated.count, f"{ledger.counts['answers repeated']} answers to repeated keyed requests have the same bytes",
                  ledger.repeated)
-    checks.check(not ledger.unexpected.count, "no status but 200, and 429, 503 and 504 with `Retry-After`", ledger.unexpected)
+    checks.check(not ledger.unexpected.count, "no status except 200, and 429, 503 and 504 with `Retry-After`", ledger.unexpected)
     checks.check(not ledger.unanswered.count, "every item was graded and every call answered in the end", ledger.unanswered)
 
 
@@ -82,30 +82,30 @@ def rows(node, run):
 
 
 def recorded(checks, node, ledger, runs):
-    """Every acknowledged grade is in the record once, as it was told; other rows are as in the quiet run."""
+    """Every acknowledged grade is in the record once, as it was returned; other rows are as in the quiet run."""
     found, sent, twice, wrong, differing = {}, set(), [], [], []
     for run in runs:
         for row in rows(node, run):
             if row["grade"] in found:
                 twice.append(f"grade {row['grade']}")
-            # An item is sent as another one each time, but under a key.
+            # Each attempt has new ids, unless it has a key.
             if (run, row["id"]) in sent:
                 twice.append(f"{row['id']} of {run}")
             sent.add((run, row["id"]))
             found[row["grade"]] = now = (row["id"], row["outcome"], row["verdict"], row["score"])
             before = ledger.acknowledged.get(row["grade"])
             if before is not None and before != now:
-                differing.append(f"grade {row['grade']}: told {before}, recorded {now}")
+                differing.append(f"grade {row['grade']}: returned {before}, recorded {now}")
             expected = ledger.expected[key_of(row["id"])]
             quiet = (row["id"], expected["outcome"], expected["verdict"], expected["score"])
             if now != quiet and (row["outcome"] != "failed" or row["score"] is not None or row["reward"] is not None):
                 wrong.append(f"grade {row['grade']}: {now}, in the quiet run {quiet[1:]}")
     lost = [f"grade {grade}: {said}" for grade, said in ledger.acknowledged.items() if grade not in found]
     told_count = len(ledger.acknowledged)
-    checks.check(told_count and not lost, f"{told_count} grades told as recorded are in the record, {len(lost)} lost", examples(lost))
-    checks.check(not differing, f"{len(differing)} of them with another score or verdict than was told", examples(differing))
-    checks.check(not twice, f"{len(found)} rows in the record, {len(twice)} items or grades twice", examples(twice))
-    checks.check(not wrong, f"{len(wrong)} rows with another score or verdict than in the quiet run", examples(wrong))
+    checks.check(told_count and not lost, f"{told_count} grades were returned as recorded, {len(lost)} are not in the record", examples(lost))
+    checks.check(not differing, f"{len(differing)} of them have a different score or verdict in the record", examples(differing))
+    checks.check(not twice, f"{len(found)} rows in the record, {len(twice)} duplicate items or grades", examples(twice))
+    checks.check(not wrong, f"{len(wrong)} rows with a score or verdict different from the quiet run", examples(wrong))
 
 
 def examples(problems):
@@ -113,7 +113,7 @@ def examples(problems):
 
 
 def measure(node):
-    """Memory in MiB and descriptors, of the node and of the worker that has most."""
+    """Memory in MiB and descriptors of the node, and the highest values of a worker."""
     of_workers = [usage(pid) for pid in node.workers()]
     return {
         "node": usage(node.process.pid), "workers": len(of_workers),
@@ -123,11 +123,13 @@ def measure(node):
 
 def flat(checks, node, before):
     """Memory and descriptors are about what they were after the warm-up, and there are no zombies."""
+    # A pool for programs and one for queries; a worker that died is replaced when it is needed.
+    most = 2 * node.count
     for _ in range(60):
         # Connections of the last requests are closed with a delay.
         after = measure(node)
         zombies = [pid for pid, state in node.children().items() if state == "Z"]
-        if not zombies and after["node"][1] <= before["node"][1] + NODE_DESCRIPTORS and after["workers"] == node.count:
+        if not zombies and after["node"][1] <= before["node"][1] + NODE_DESCRIPTORS and 0 < after["workers"] <= most:
             break
         time.sleep(0.25)
     (was, had), (pss, files) = before["node"], after["node"]
@@ -139,21 +141,19 @@ def flat(checks, node, before):
                  f"(at most {WORKER_MEMORY} more)")
     checks.check(files <= had + WORKER_DESCRIPTORS, f"descriptors of a worker: {files}, after the warm-up {had} "
                  f"(at most {WORKER_DESCRIPTORS} more)")
-    # One for programs and one for queries; one that died is replaced when it is needed.
-    most = 2 * node.count
     checks.check(0 < after["workers"] <= most, f"{after['workers']} workers, at most {most}")
     checks.check(not zombies, f"{len(zombies)} zombies among the children of the node")
 
 
 def stopped(checks, node, stops):
-    """The node ends in order on SIGTERM, at once where there is no load, and leaves nothing but the database and an empty spool."""
+    """The node ends in time on SIGTERM and leaves nothing but the database and an empty spool."""
     stops = [*stops, node.terminate()]
     late = [f"status {status} after {seconds:.1f} s" for status, seconds in stops if status != 0 or seconds > STOP_DEADLINE + 1]
-    checks.check(not late, f"{len(stops)} times SIGTERM: status 0, at most {max(seconds for _, seconds in stops):.1f} s "
+    checks.check(not late, f"{len(stops)} SIGTERMs: status 0 within {max(seconds for _, seconds in stops):.1f} s "
                  f"(allowed {STOP_DEADLINE})", examples(late))
     left = [str(path.relative_to(node.record)) for path in node.record.rglob("*")]
     surplus = [name for name in left if not LEFT.fullmatch(name)]
-    checks.check(not surplus, f"{len(surplus)} files left beside the database and an empty spool", examples(surplus))
+    checks.check(not surplus, f"{len(surplus)} files left in addition to the database and an empty spool", examples(surplus))
     database = sqlite3.connect(node.record / DATABASE)
     (whole,) = database.execute("pragma integrity_check").fetchone()
     database.close()
@@ -163,13 +163,13 @@ def stopped(checks, node, stops):
 
 
 def struck(checks, faults, ledger, kinds, seconds):
-    """Every kind of fault did strike and showed, and none of them ended the node or itself."""
+    """Every kind of fault occurred and had an effect, and no fault ended the node or failed."""
     missing = [f"{kind}: none" for kind in kinds if not faults.counts[kind]]
     if faults.disk and not ledger.counts["not recorded"]:
-        missing.append("full disks: every result was recorded")
+        missing.append("full disks: no result was left unrecorded")
     if not ledger.counts["answers repeated"]:
-        missing.append("requests under a key were never repeated")
-    # A shorter run is for a look at something else.
+        missing.append("no keyed request was repeated")
+    # Shorter runs may miss a kind.
     if seconds >= 120 or not missing:
-        checks.check(not missing, "every kind of fault struck", examples(missing))
-    checks.check(not faults.problems, f"{len(faults.problems)} surprises among the faults", examples(faults.problems))
+        checks.check(not missing, "every kind of fault occurred", examples(missing))
+    checks.check(not faults.problems, f"{len(faults.problems)} problems with the faults", examples(faults.problems))

@@ -12,9 +12,9 @@ CHUNK = bytes(1 << 20)
 
 
 def enter(arguments):
-    """Starts this program again where it may mount: as root in a mount namespace, else in a user namespace as well.
+    """Restarts this program where it may mount: as root in a mount namespace, otherwise in a user namespace as well.
 
-    Returns, with the reason, only where neither is possible.
+    Returns only if neither is possible, with the reason.
     """
     reasons = []
     for flags in (["-m"], ["-Urm"]):
@@ -40,7 +40,7 @@ class Disk:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=700", "tmpfs", folder], check=True)
 
     def fill(self):
-        """Writes zeros until there is no space; whether that was reached."""
+        """Writes zeros until there is no space left."""
         file = os.open(self.ballast, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             size = len(CHUNK)
@@ -53,7 +53,6 @@ class Disk:
                     size = 0 if size == 4096 else 4096
         finally:
             os.close(file)
-        return True
 
     def free(self):
         """Removes the zeros."""
@@ -61,7 +60,7 @@ class Disk:
             os.remove(self.ballast)
 
     def used(self):
-        """Mebibytes used, and all there are."""
+        """Used and total MiB."""
         usage = shutil.disk_usage(self.folder)
         return usage.used >> 20, usage.total >> 20
 

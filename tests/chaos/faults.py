@@ -1,4 +1,4 @@
-"""What strikes the node while clients send: each kind in a thread of its own, with pauses drawn from the seed."""
+"""Injects faults while clients send: each kind has its own thread, with pauses drawn from the seed."""
 import contextlib
 import collections
 import json
@@ -13,9 +13,10 @@ import time
 
 from node import STOP_DEADLINE, Refused, is_busy, signal_worker, state_of
 
-# Starting may fail while another fault lasts, and is tried again as a service manager does.
+# Starting may fail during another fault, and is retried as a service manager would.
 PASSING_REFUSALS = ("disk is full", "No space left", "os error 28", "locked", "SQLITE_BUSY", "SQLITE_FULL", "disk I/O error")
-# A program that crashes two workers is to blame, so a request may meet these strikes only once. Nothing inside a worker can send SIGKILL.
+# A task whose database crashes every worker that tries to build it is `ungradable`, so a request may meet these faults only once. Other
+# faults never decide an outcome.
 ONCE = {"crash"}
 KINDS = [
     "SIGKILL of busy workers", "SIGKILL of idle workers", "SIGSEGV of workers", "several workers at once", "SIGSTOP of workers",
@@ -30,7 +31,7 @@ class Faults:
     def __init__(self, node, disk, load, items, seed, seconds, most_connections):
         self.node, self.disk, self.load, self.seed, self.seconds = node, disk, load, seed, seconds
         self.most_connections = most_connections
-        # Graded without a worker: a reply that nobody reads says nothing of strikes at workers.
+        # Graded without a worker, so that unread replies do not occupy workers.
         self.cheap = [item for item in items.values() if item.family == "math" and "checks" not in item.body("", "")]
         self.counts, self.struck = collections.Counter(), collections.Counter()
         self.problems, self.stops = [], []
@@ -39,7 +40,7 @@ class Faults:
         self.threads = []
 
     def run(self):
-        """Strikes for the time of the run, then takes everything back."""
+        """Injects faults for the time of the run, then reverts them."""
         self.began = time.monotonic()
         strikers = [self.workers, self.connections, self.locks, self.restarts] + ([self.disks] if self.disk else [])
         self.threads = [threading.Thread(target=self.guarded, args=(striker,), daemon=True) for striker in strikers]
@@ -53,26 +54,26 @@ class Faults:
         for thread in self.threads:
             thread.join(STOP_DEADLINE + 90)
             if thread.is_alive():
-                self.problems.append("a fault did not end in time")
+                self.problems.append("a thread of faults did not end in time")
         for pid in self.stopped:
             signal_worker(pid, signal.SIGCONT)
 
     def guarded(self, striker):
         try:
             striker(random.Random(f"{self.seed} {striker.__name__}"))
-        except Exception as error:  # Whatever it is: the run must not pass with a fault that has ended.
+        except Exception as error:  # Any error: the run must not pass if a kind of fault has stopped.
             self.problems.append(f"`{striker.__name__}` ended: {type(error).__name__}: {error}")
             self.over.set()
 
     def pause(self, rng, least, most):
-        """Waits; whether the run goes on."""
+        """Waits; returns whether the run continues."""
         return not self.over.wait(rng.uniform(least, most))
 
     def workers(self, rng):
         """Kills, crashes and stops workers."""
         while self.pause(rng, 0.2, 1.2):
             self.resume()
-            # Under load there is hardly a worker that waits.
+            # Under load workers are hardly ever idle.
             if rng.random() < 0.15:
                 with self.load.at_rest(3):
                     self.strike_some(rng, idle=True)
@@ -80,7 +81,7 @@ class Faults:
                 self.strike_some(rng, idle=rng.random() < 0.3)
 
     def strike_some(self, rng, idle):
-        """Strikes one or more workers, idle or busy ones where there are any."""
+        """Strikes one or more workers, idle or busy as wanted if there are any."""
         workers = self.node.workers() if self.node.running.is_set() else []
         busy = {pid for pid in workers if is_busy(pid)}
         wanted = sorted(set(workers) - busy if idle else busy) or workers
@@ -91,16 +92,16 @@ class Faults:
             strike = rng.choice([other for other in ("kill", "stop") if other not in ONCE])
         if strike in ONCE:
             self.last_once = time.monotonic()
-            # A request goes from one victim to the next.
+            # A request may move from one victim to the next.
             victims = victims if since is None else victims[:1]
         struck = sum(self.strike(rng, pid, strike, pid in busy) for pid in victims)
         if struck > 1:
             self.counts["several workers at once"] += 1
 
     def strike(self, rng, pid, strike, busy):
-        """Strikes one worker; whether it was still there."""
+        """Strikes one worker; returns whether it was still there."""
         if strike == "crash":
-            # The first signal may be taken for one of the guest's, whose handler gives way to the default action.
+            # The engine may handle the first signal as a trap of the guest, and then restores the default action.
             tries = 0
             while tries < 20 and signal_worker(pid, signal.SIGSEGV):
                 tries += 1
@@ -117,7 +118,7 @@ class Faults:
         return True
 
     def resume(self):
-        """Lets workers go on whose time has come."""
+        """Continues workers whose pause is over."""
         for pid, until in list(self.stopped.items()):
             if time.monotonic() > until:
                 signal_worker(pid, signal.SIGCONT)
@@ -137,17 +138,17 @@ class Faults:
             self.counts["full disks"] += 1
 
     def locks(self, rng):
-        """Has another process lock the database."""
+        """Locks the database from another process."""
         locker = pathlib.Path(__file__).with_name("locker.py")
         while self.pause(rng, 4, 16):
             command = [sys.executable, str(locker), str(self.node.database), str(rng.uniform(1.5, 5))]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-                # A full disk or a busy writer can keep it from the lock.
+                # A full disk or a busy writer can prevent the lock.
                 if process.stdout.readline().strip() == "locked":
                     self.counts["locked databases"] += 1
 
     def restarts(self, rng):
-        """Ends the node and starts it again. Then one process has the last two fifths, to show what faults leave behind."""
+        """Stops and restarts the node. One process runs for the last two fifths, to show leaks."""
         least, most = (4, 10) if self.seconds < 600 else (10, 60)
         kinds = []
         while self.wait_for_process(rng.uniform(least, most)):
@@ -167,7 +168,7 @@ class Faults:
             pass
 
     def wait_for_process(self, seconds):
-        """Waits, and starts the node again if it ends by itself; whether the run goes on."""
+        """Waits, and restarts the node if it exits; returns whether the run continues."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if self.over.wait(0.1):
@@ -175,12 +176,12 @@ class Faults:
             status = self.node.process.poll()
             if status is not None:
                 self.node.running.clear()
-                self.problems.append(f"the node ended by itself with {status}: {self.node.said()[-600:]}")
+                self.problems.append(f"the node exited with {status}: {self.node.said()[-600:]}")
                 self.start()
         return True
 
     def start(self):
-        """Starts the node, as often as it takes while the disk is full or the database locked."""
+        """Starts the node; retries while the disk is full or the database locked."""
         for _ in range(100):
             try:
                 return self.node.start()
@@ -192,7 +193,7 @@ class Faults:
         raise RuntimeError("the node did not start within 100 tries")
 
     def check_workers_end(self, workers):
-        """Notes workers that outlive a node that was killed."""
+        """Reports workers that outlive a killed node."""
         for pid in workers:
             signal_worker(pid, signal.SIGCONT)
         until, left = time.monotonic() + 5, workers
@@ -200,12 +201,12 @@ class Faults:
             time.sleep(0.05)
             left = [pid for pid in left if state_of(pid) not in (None, "Z")]
         if left:
-            self.problems.append(f"{len(left)} workers outlived the node that was killed")
+            self.problems.append(f"{len(left)} workers outlived the killed node")
             for pid in left:
                 signal_worker(pid, signal.SIGKILL)
 
     def connections(self, rng):
-        """Opens connections that ask nothing, half a request, half a body, or do not read their reply, and drops them later."""
+        """Opens connections that send nothing, half a request, half a body, or do not read their reply, and drops them later."""
         held = []
         try:
             while self.pause(rng, 0.5, 3):
@@ -225,7 +226,7 @@ class Faults:
                 opened.close()
 
     def open(self, rng, kind):
-        """A connection left in a state."""
+        """Opens a connection and leaves it in this state."""
         opened = socket.socket()
         try:
             if kind == "unread replies":
@@ -239,7 +240,7 @@ class Faults:
             raise
 
     def message(self, rng, kind):
-        """What is sent on it."""
+        """What is sent on a connection of this kind."""
         if kind == "idle connections":
             return b""
         if kind == "half requests":

@@ -1,7 +1,7 @@
-"""Makes the items of a run from its seed: every type of task, right and wrong, hostile and malformed.
+"""Generates the items of a run from its seed: every type of task, right and wrong, hostile and malformed.
 
-The text `@@` in an item is replaced whenever it is sent, so that the service cannot answer from what it kept of an earlier program or
-query. No verdict depends on what replaces it.
+The text `@@` in an item is replaced each time it is sent, so that the service cannot answer from its caches of programs and queries. No
+verdict depends on the replacement.
 """
 import copy
 import json
@@ -18,7 +18,7 @@ TOOLS = [
         "properties": {"account": {"type": "string"}, "amount": {"type": "number"}}}}},
 ]
 TOWNS = ["Lund", "Vaasa", "Bergen", "Tartu", "Aarhus", "Visby"]
-# Rewards under this policy depend on nothing but the item.
+# Rewards under this policy depend only on the item.
 POLICY = {
     "summary": "boxed and without repetition", "format": [{"part": "boxed", "factor": 0.5}],
     "repetition": {"ngrams": {"n": 4, "above": 0.2, "penalty": 0.2}},
@@ -26,7 +26,7 @@ POLICY = {
 
 
 class Item:
-    """One item: what is sent, and the verdict that its maker expects; `ungradable` and None (any) are possible as well."""
+    """One item: what is sent, and its expected verdict or `ungradable`."""
 
     def __init__(self, key, body, verdict):
         self.key, self.verdict = key, verdict
@@ -89,7 +89,7 @@ def code(rng):
     reads = "\n\nif __name__ == '__main__':\n    print(f(int(input())))"
     off = f"tag = '@@'\n\n\ndef f(x):\n    return {k} * x * x + {m} + (x == {inputs[1]})\n"
     short = {"seconds": 0.1, "memory_mb": 128, "output_kb": 16}
-    # Long enough that a strike at a worker finds it busy.
+    # Long enough to be running when a worker is struck.
     slow = f"tag = '@@'\n\n\ndef f(x):\n    total = 0\n    for i in range(300_000):\n        total += i % 7\n    return {k} * x * x + {m}\n"
 
     def task(tests, **options):
@@ -126,7 +126,7 @@ def code(rng):
 def sql(rng):
     kinds = ["apple", "pear", "plum"]
     trees = [(n + 1, rng.choice(kinds), rng.randrange(1, 5), rng.randrange(10, 90) / 2) for n in range(12)]
-    # Each kind is there, so that no query gives nothing.
+    # Every kind occurs, so that no query returns nothing.
     trees += [(13 + n, kind, 5, 20.5) for n, kind in enumerate(kinds)]
     rows = "insert into tree values " + ", ".join(f"({n}, '{kind}', {row}, {kilos})" for n, kind, row, kilos in trees)
     gold = "select kind, sum(kilos) from tree group by kind"
@@ -232,7 +232,7 @@ def reward_model(rng):
 
 
 FAMILIES = {"math": math, "code": code, "sql": sql, "tools": tools, "structured": structured, "reward_model": reward_model}
-# How often each family is made, with other numbers each time.
+# How many sets of each family are generated, each with other numbers.
 SETS = {"math": 8, "code": 5, "sql": 5, "tools": 6, "structured": 6, "reward_model": 6}
 
 

@@ -1,4 +1,4 @@
-"""What clients were told: compared with the quiet run when it arrives, and kept to be compared with the record."""
+"""The replies to clients: compared with the quiet run on arrival, and kept for the comparison with the record."""
 import collections
 import threading
 import time
@@ -9,7 +9,7 @@ MOST_EXAMPLES = 10
 
 
 def expectation(result):
-    """What may not change from one round to the next, from a result or a row of the record."""
+    """The fields of a result that must not change between rounds."""
     return {
         "outcome": result["outcome"], "verdict": result["verdict"], "pass": result["pass"], "score": result["score"],
         "reward": result["reward"], "code": (result["error"] or {}).get("code"), "components": components(result),
@@ -32,7 +32,7 @@ def difference(expected, result, any_reward):
     for field in ("outcome", "verdict", "pass", "score", "code"):
         if now[field] != expected[field]:
             return f"{field}: {now[field]} instead of {expected[field]}"
-    # A reward cannot be made where a part has failed, and judges may change it.
+    # There is no reward if a part has failed, and judges may change it.
     if not any_reward and now["reward"] != expected["reward"] and not (failed_parts and now["reward"] is None):
         return f"reward: {now['reward']} instead of {expected['reward']}"
     return None
@@ -44,12 +44,12 @@ def failure(result):
     if numbers:
         return f"failed with {numbers}"
     if not (result["error"] or {}).get("retryable"):
-        return f"failed, and sending it again is said not to help: {result['error']}"
+        return f"failed, but not retryable: {result['error']}"
     return None
 
 
 class Examples:
-    """A number of problems, of which the first are kept."""
+    """Counts problems and keeps the first ones."""
 
     def __init__(self):
         self.count, self.kept = 0, []
@@ -64,16 +64,16 @@ class Examples:
 
 
 class Ledger:
-    """Everything clients were told. Safe to share between threads."""
+    """All replies to clients. Safe to share between threads."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self.expected = {}
         self.answers = {}
-        # By the id of the grade: item, outcome, verdict and score of a result that was said to be recorded.
+        # By the id of the grade: item, outcome, verdict and score of each result with `recorded: true`.
         self.acknowledged = {}
         self.wrong, self.bad_failures, self.contradictions = Examples(), Examples(), Examples()
-        # Results that said that grading again might give another verdict: with the quiet run's, and with another.
+        # Results with `deterministic: false`: with the verdict of the quiet run, and with another.
         self.undetermined, self.disagreeing = Examples(), Examples()
         self.unexpected, self.unanswered, self.repeated = Examples(), Examples(), Examples()
         self.counts, self.retries, self.failed, self.requests = (collections.Counter() for _ in range(4))
@@ -84,7 +84,7 @@ class Ledger:
         self.expected = {key_of(result["id"]): expectation(result) for result in results}
 
     def told(self, result, any_reward=False):
-        """Takes one result; whether its item has to be sent again."""
+        """Takes one result; returns whether its item must be sent again."""
         name, outcome = result["id"], result["outcome"]
         with self._lock:
             self.counts["results"] += 1

@@ -1,4 +1,4 @@
-"""Clients: threads that send items in every way the API offers, and send again what was not answered."""
+"""Clients: threads that send items in every form of the API, and repeat what was not answered."""
 import contextlib
 import http.client
 import json
@@ -13,23 +13,23 @@ PASSING = (429, 503, 504)
 NDJSON = "application/x-ndjson"
 TIMEOUT = 60
 LONGEST_PAUSE = 1.0
-# How often a keyed batch is sent again because the record failed, before its results are taken as they are.
+# How often a keyed batch is repeated because the record failed, before its results are accepted.
 UNRECORDED_TRIES = 3
 KINDS = {"whole": 3, "keyed": 4, "stream": 3, "keyed stream": 4, "policy": 2, "call": 4, "read": 2}
 
 
 class Broken(Exception):
-    """A request without a usable answer; it may be sent again."""
+    """A request without a usable answer; it may be repeated."""
 
 
 class Client:
-    """One connection at a time to a node that comes and goes."""
+    """One connection at a time to a node that may restart."""
 
     def __init__(self, node, ledger, name, seed):
         self.node, self.ledger, self.name = node, ledger, name
         self.rng = random.Random(f"{seed} {name}")
         self.connection, self.number = None, 0
-        # When the present batch or call was first sent; None between two.
+        # When the current batch or call was first sent; None while idle.
         self.since = None
 
     def close(self):
@@ -38,7 +38,7 @@ class Client:
         self.connection = None
 
     def exchange(self, path, body, headers=None):
-        """The body of a reply of status 200, a stream in lines. Raises [`Broken`] unless something of it arrived."""
+        """The body of a reply with status 200 in lines. Raises `Broken` if nothing of it arrived."""
         began, pieces = time.monotonic(), []
         try:
             if self.connection is None:
@@ -49,7 +49,7 @@ class Client:
             if reply.status != 200:
                 self.refused(path, reply)
             if reply.getheader("content-type") == NDJSON and reply.chunked:
-                # Each line counts as received, also where the stream breaks later.
+                # Each line counts as received, even if the stream breaks later.
                 for line in iter(reply.readline, b""):
                     pieces.append(line)
             else:
@@ -63,7 +63,7 @@ class Client:
         return pieces
 
     def refused(self, path, reply):
-        """Raises [`Broken`] for a reply that is not of status 200, and notes one that should not be."""
+        """Raises `Broken` for a reply with another status than 200, and reports unexpected ones."""
         said = reply.read()
         if reply.status not in PASSING:
             self.ledger.note(self.ledger.unexpected, f"{path}: {reply.status} {said[:300]!r}")
@@ -72,7 +72,7 @@ class Client:
         raise Broken(str(reply.status))
 
     def repeat(self, attempt, deadline):
-        """What `attempt` returns once it does not raise [`Broken`]; None when the deadline passes before."""
+        """What `attempt` returns once it does not raise `Broken`; None after the deadline."""
         pause = 0.02
         while time.monotonic() < deadline():
             try:
@@ -84,7 +84,7 @@ class Client:
         return None
 
     def batch(self, items, run, deadline, key=False, stream=False, extra=None):
-        """Sends items until each has a grade. Whether all of them have."""
+        """Sends items until each has a grade; returns whether all have one."""
         self.since = time.monotonic()
         try:
             while items:
@@ -105,7 +105,7 @@ class Client:
             self.since = None
 
     def call(self, name, call, deadline):
-        """Sends a request other than a batch until it is answered."""
+        """Sends a call until it is answered."""
         self.since = time.monotonic()
         self.number += 1
         body = call.body(f"{self.name}n{self.number}")
@@ -123,7 +123,7 @@ class Client:
 
 
 class Attempt:
-    """One batch, sent as often as it takes: under a key always the same, else each time as other items."""
+    """One batch, sent until it is answered: identical each time if it has a key, otherwise with new ids."""
 
     def __init__(self, client, items, run, key, stream, extra):
         self.client, self.items, self.run, self.stream, self.extra = client, items, run, stream, extra
@@ -148,7 +148,7 @@ class Attempt:
         return [in_order[f"{name}/{item.key}"] for item in self.items]
 
     def send(self, data):
-        """The results of a complete reply; those of an incomplete one are noted before [`Broken`] is raised."""
+        """The results of a complete reply; those of an incomplete one are noted before `Broken` is raised."""
         pieces = self.post(data)
         if not self.stream:
             results = json.loads(b"".join(pieces))["results"]
@@ -157,10 +157,10 @@ class Attempt:
             results = [line for line in lines if line["type"] == "result"]
             if not lines or lines[-1]["type"] != "end":
                 self.noted(results)
-                # What is left of the stream must not be taken for the next reply.
+                # The rest of the stream must not be read as the next reply.
                 self.client.close()
                 raise Broken("stream cut short")
-        # A key's answer is kept once all of it is recorded.
+        # The answer to a key is stored once all of it is recorded.
         if self.key and self.client.rng.random() < 0.1 and all(result["recorded"] for result in results):
             with contextlib.suppress(Broken):
                 again = self.post(data)
@@ -180,7 +180,7 @@ class Attempt:
 
 
 class Load:
-    """Several clients that send until they are told to stop."""
+    """Several clients that send until they are stopped."""
 
     def __init__(self, node, ledger, items, runs, seed, clients):
         self.items, self.ledger = list(items.values()), ledger
@@ -196,24 +196,24 @@ class Load:
             thread.start()
 
     def finish(self, seconds):
-        """Ends the load; what is unanswered has so many seconds left."""
+        """Ends the load; open requests have `seconds` left."""
         self.deadline = time.monotonic() + seconds
         self.over.set()
         for thread in self.threads:
             thread.join(seconds + 2 * TIMEOUT)
             if thread.is_alive():
-                self.ledger.note(self.ledger.unanswered, "a client that still waits for its reply")
+                self.ledger.note(self.ledger.unanswered, "a client is still waiting for a reply")
         for client in self.clients:
             client.close()
 
     def since(self):
-        """When the oldest of the batches and calls that are being answered was first sent; None when there is none."""
+        """When the oldest open batch or call was first sent; None if there is none."""
         started = [client.since for client in self.clients]
         return min((since for since in started if since is not None), default=None)
 
     @contextlib.contextmanager
     def at_rest(self, seconds):
-        """Holds back further batches and calls; waits at most so long for the present ones."""
+        """Pauses the load; waits at most `seconds` for open batches and calls."""
         self.resting.set()
         until = time.monotonic() + seconds
         while self.since() is not None and time.monotonic() < until:
@@ -239,7 +239,7 @@ class Load:
                 client.call(name, self.reads[name], deadline)
             elif kind == "policy":
                 extra = {"policy": "appealed", "statistics": ["p_hat", "rloo", "answers", "curriculum"]}
-                # A batch has one policy here: items with their own are left out.
+                # The batch has a policy, so items with their own are left out.
                 items = [item for item in items if item.family != "math" or "policy" not in item.body("", "")]
                 client.batch(items, run, deadline, extra=extra)
             else:
@@ -249,7 +249,7 @@ class Load:
 
 
 def quiet_round(node, ledger, items, seed, run, clients, learn=False):
-    """Grades every item once and answers every call once, each at its first try. Returns what went wrong."""
+    """Grades every item and sends every call once, without retries. Returns the problems."""
     every, problems, results = list(items.values()), [], []
     chunks = [every[at:at + 24] for at in range(0, len(every), 24)]
     queue, lock = list(enumerate(chunks)), threading.Lock()

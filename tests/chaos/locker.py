@@ -1,4 +1,4 @@
-"""Holds a database locked, as a careless backup or a shell left open would: `BEGIN EXCLUSIVE`, and no end for some seconds.
+"""Locks a database for some seconds with `BEGIN EXCLUSIVE`, as a careless backup or an open shell would.
 
 usage: locker.py DATABASE SECONDS
 """
@@ -8,7 +8,7 @@ import time
 
 
 def main():
-    # An empty database made here would be one the node did not make.
+    # Must not create the database: the node does.
     connection = sqlite3.connect(f"file:{sys.argv[1]}?mode=rw", uri=True, timeout=1, isolation_level=None)
     connection.execute("begin exclusive")
     print("locked", flush=True)

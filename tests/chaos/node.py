@@ -1,4 +1,4 @@
-"""The node under test: started, asked, measured, signalled, and started again on the same record."""
+"""The node under test: starts, queries, measures, signals and restarts it on the same record."""
 import contextlib
 import http.client
 import json
@@ -14,8 +14,8 @@ SHUTDOWN_SECONDS = 2
 # docs/OPERATIONS.md: the process ends at most 17 s after `shutdown_seconds`.
 STOP_DEADLINE = SHUTDOWN_SECONDS + 17
 DATABASE = "assay.db"
-# Timeouts are short enough to expire during a short run. There are fewer connections than the faults open. Outcomes and
-# numbers of models are not cached, so that every item is graded again.
+# Timeouts are short enough to expire during a short run, and the limit of connections is below what the faults open. Outcomes and
+# scores of models are not cached, so that every item is graded again.
 CONFIGURATION = """
 [server]
 shutdown_seconds = {shutdown}
@@ -46,7 +46,7 @@ threads = 1
 source = "{model}"
 
 [policies.appealed]
-summary = "half of the verdicts of `math` go to a second look"
+summary = "half of the verdicts of `math` are appealed"
 
 [[policies.appealed.appeals]]
 judge = {{ type = "math", answer = "{{{{ task.answer }}}}", extract = "boxed" }}
@@ -78,7 +78,7 @@ class Node:
         return self.record / DATABASE
 
     def start(self):
-        """Starts a process and returns when it listens."""
+        """Starts a process and waits until it listens."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
         begin = self.log.stat().st_size if self.log.exists() else 0
         with open(self.log, "ab") as log:
@@ -103,13 +103,13 @@ class Node:
         raise Refused(f"it did not listen within {START_SECONDS} s: {said[-2000:]}")
 
     def said(self, begin=0):
-        """The log from a byte on."""
+        """The log from byte `begin` on."""
         with open(self.log, "rb") as log:
             log.seek(begin)
             return log.read().decode(errors="replace")
 
     def kill(self):
-        """Ends the process as `kill -9` does; returns the processes that were its workers."""
+        """Ends the process with SIGKILL; returns the ids of its workers."""
         workers = self.workers()
         self.running.clear()
         self.process.kill()
@@ -117,12 +117,12 @@ class Node:
         return workers
 
     def terminate(self):
-        """Sends SIGTERM; returns the exit status and the seconds until the process had ended, or None when it had to be killed."""
+        """Sends SIGTERM; returns the exit status (None if the process had to be killed) and the seconds until it ended."""
         self.running.clear()
         began = time.monotonic()
         self.process.terminate()
         try:
-            # Longer than allowed, so that the excess can be reported.
+            # Longer than allowed, so that the time can be reported.
             return self.process.wait(STOP_DEADLINE + 20), time.monotonic() - began
         except subprocess.TimeoutExpired:
             self.process.kill()
@@ -140,7 +140,7 @@ class Node:
             connection.close()
 
     def readiness(self):
-        """Status and parsed body of `/readyz`; None and an empty body where there is no reply."""
+        """Status and parsed body of `/readyz`; None and an empty body without a reply."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             status, body = self.get("/readyz")
             return status, json.loads(body)
@@ -164,7 +164,7 @@ class Node:
         return None
 
     def children(self):
-        """Process ids of the children, and their states as in `/proc/PID/stat`."""
+        """Ids of the child processes, with their states as in `/proc/PID/stat`."""
         found = {}
         pid = self.process.pid
         with contextlib.suppress(OSError):
@@ -177,7 +177,7 @@ class Node:
         return found
 
     def workers(self):
-        """Process ids of the children that run untrusted work."""
+        """Ids of the child processes that run untrusted work."""
         return [pid for pid, state in self.children().items() if state != "Z" and is_worker(pid)]
 
 
@@ -190,14 +190,14 @@ def is_worker(pid):
 
 
 def state_of(pid):
-    """State of a process, or None where there is none."""
+    """State of a process; None if it does not exist."""
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return None
 
 
 def is_busy(pid):
-    """Whether a thread of the process runs or waits for a processor."""
+    """Whether a thread of the process is runnable."""
     with contextlib.suppress(OSError):
         tasks = os.listdir(f"/proc/{pid}/task")
         return any(state_of(f"{pid}/task/{task}") == "R" for task in tasks)
@@ -205,13 +205,13 @@ def is_busy(pid):
 
 
 def signal_worker(pid, number):
-    """Signals a worker; whether it was still there to be signalled."""
+    """Signals a worker; returns whether it still existed."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        # The number may belong to another process by now; behind the descriptor it cannot change any more.
+        # The id may belong to another process by now; with the descriptor it can no longer change.
         if not is_worker(pid):
             return False
         signal.pidfd_send_signal(descriptor, number)

@@ -3,9 +3,10 @@
 
 usage: run.py PATH/TO/assay [--minutes N] [--seed N] [--workers N] [--clients N] [--connections N] [--disk MIB] [--without-disk]
 
-The minutes are those of the whole run. Faults: workers are killed, crashed and stopped; the disk of the record is filled; connections are
-left open in every state; the database is locked; the node is ended by SIGTERM and by SIGKILL. The seed makes the items and the
-faults; which of them meet is up to the machine. Exits with 1 if a check fails, or if a kind of fault never struck in two minutes or more.
+`--minutes` is the time of the whole run. Faults: workers are killed, crashed and stopped; the disk of the record is filled; connections
+are left open in every state; the database is locked; the node is stopped by SIGTERM and SIGKILL. The seed determines the items and the
+faults, but not their timing relative to each other. Exits with 1 if a check fails, or if a kind of fault never occurs in a run of two
+minutes or more.
 """
 import argparse
 import os
@@ -41,10 +42,10 @@ def arguments():
     parser.add_argument("binary")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--workers", type=int, default=4, help="processes of the node that run untrusted work")
+    parser.add_argument("--workers", type=int, default=4, help="workers of each kind, for programs and for queries")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--connections", type=int, default=400, help="most connections left open at once")
-    parser.add_argument("--disk", type=int, default=None, help="size of the disk of the record in MiB, which is memory")
+    parser.add_argument("--disk", type=int, default=None, help="size of the disk of the record in MiB, taken from memory")
     parser.add_argument("--without-disk", action="store_true", help="run without the fault of a full disk")
     parser.add_argument(disk.INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -69,7 +70,7 @@ def quiet(found, node, ledger, made, asked, run, learn=False):
             expected = ledger.expected.get(key)
             now = expected and (expected["verdict"] or expected["outcome"])
             if now != item.verdict:
-                problems.append(f"{key}: {now}, made to be {item.verdict}")
+                problems.append(f"{key}: {now}, expected {item.verdict}")
     found.check(not problems, f"round `{run}`: {len(made)} items in {time.monotonic() - began:.1f} s, {len(problems)} problems",
                 checks.examples(problems))
     return time.monotonic() - began
@@ -81,23 +82,23 @@ def chaos(asked, node, record_disk, found, ledger):
     made = items.make(asked.seed)
     node.start()
     if node.wait_until_ready(items.MODEL, 60) is None:
-        raise SystemExit("the node is not ready within a minute")
+        raise SystemExit("the node was not ready within a minute")
     took = quiet(found, node, ledger, made, asked, "quiet", learn=True)
     if found.failed:
         return None
     took = max(took, quiet(found, node, ledger, made, asked, "warm"))
     before = checks.measure(node)
-    # What follows the faults: outstanding answers, another round, the checks.
+    # Leaves time for outstanding answers, another round and the checks.
     seconds = 60 * asked.minutes - (time.monotonic() - began) - 2 * took - 10
     if seconds < LEAST_FAULTS:
-        raise SystemExit(f"{60 * asked.minutes:.0f} s leave {seconds:.0f} s for faults: give more `--minutes`")
+        raise SystemExit(f"{60 * asked.minutes:.0f} s leave {seconds:.0f} s for faults; raise `--minutes`")
     say(f"       faults for {seconds:.0f} s")
     mixed = load.Load(node, ledger, made, RUNS, asked.seed, asked.clients)
     faults = Faults(node, record_disk, mixed, made, asked.seed, seconds, asked.connections)
     mixed.start("chaos")
     faults.run()
     if node.process.poll() is not None:
-        raise SystemExit(f"the node is gone after the faults: {faults.problems}")
+        raise SystemExit(f"the node does not run after the faults: {faults.problems}")
     checks.recovers(found, node, items.MODEL, "the last fault")
     mixed.finish(LAST_ANSWERS)
     quiet(found, node, ledger, made, asked, "last")
@@ -123,7 +124,7 @@ def summary(asked, ledger, faults, record_disk, found):
     if record_disk:
         say("\ndisk of the record: {} of {} MiB used".format(*record_disk.used()))
     else:
-        say("\nthe disk of the record was not filled: `--without-disk` left that fault out")
+        say("\nthe disk of the record was not filled (`--without-disk`)")
     bad = found.failed
     say(f"\nseed {asked.seed}: {len(found.lines) - len(bad)} checks passed, {len(bad)} failed" + "".join(f"\n  {what}" for what in bad))
 
@@ -133,13 +134,13 @@ def main():
     if not asked.inside and not asked.without_disk:
         reason = disk.enter(sys.argv)
         sys.exit(f"the disk of the record cannot be filled, because no file system can be mounted here ({reason}): run as root, allow user "
-                 "namespaces, or give `--without-disk`")
+                 "namespaces, or pass `--without-disk`")
     if asked.seed is None:
         asked.seed = random.SystemRandom().randrange(1 << 32)
     say(f"seed {asked.seed}")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard if soft < 4096 else soft, hard))
-    # So that what was started ends with this process.
+    # So that SIGTERM also ends what this process started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found, ledger, faults, record_disk = checks.Checks(), Ledger(), None, None
     with tempfile.TemporaryDirectory() as home:

@@ -77,7 +77,7 @@ fn every_operation_has_a_unique_id() {
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
 }
 
-/// The lines of a table, its head first, as cells.
+/// The rows of a table as cells, the header first.
 fn table_under(heading: &str, text: &str) -> Vec<Vec<String>> {
     let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no `{heading}`"));
     let lines = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
@@ -85,7 +85,7 @@ fn table_under(heading: &str, text: &str) -> Vec<Vec<String>> {
     lines.filter(|line| !line.starts_with("|---")).map(cells).collect()
 }
 
-/// Every test of the repository, as the name of its file and its own.
+/// Every test of the repository, as the name of its file and its function.
 fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -111,7 +111,7 @@ fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
 }
 
 #[test]
-fn every_wall_is_shown_by_tests_that_exist() {
+fn every_wall_has_existing_tests() {
     let rows = table_under("## Attacks against walls", &document("docs/SECURITY.md"));
     let (head, attacks) = rows.split_first().unwrap();
     assert!(attacks.len() >= 15, "{} attacks", attacks.len());
@@ -121,7 +121,7 @@ fn every_wall_is_shown_by_tests_that_exist() {
     let mut shown = BTreeSet::new();
     for attack in attacks {
         assert_eq!(attack.len(), head.len(), "{attack:?}");
-        assert!(attack[1..].iter().any(|cell| cell != "–"), "nothing holds `{}`", attack[0]);
+        assert!(attack[1..].iter().any(|cell| cell != "–"), "no wall stops `{}`", attack[0]);
         for (wall, cell) in head.iter().zip(attack).skip(1) {
             for name in cell.split('`').skip(1).step_by(2) {
                 let (file, function) = name.split_once("::").unwrap_or_else(|| panic!("`{name}` names no file"));
@@ -134,5 +134,5 @@ fn every_wall_is_shown_by_tests_that_exist() {
         }
     }
     assert!(missing.is_empty(), "docs/SECURITY.md names tests that do not exist: {missing:?}");
-    assert_eq!(shown.len(), head.len() - 1, "every wall is shown by a test: {shown:?}");
+    assert_eq!(shown.len(), head.len() - 1, "every wall needs a test: {shown:?}");
 }

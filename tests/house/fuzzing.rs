@@ -164,7 +164,7 @@ fn mutate(target: &Target) {
 }
 
 #[test]
-fn worker_seeds_hold_replies() {
+fn worker_seeds_are_valid_replies() {
     let mut count = 0;
     for (path, bytes) in
         inputs("worker_frames").into_iter().filter(|(path, _)| path.starts_with(folder().join("seeds")))

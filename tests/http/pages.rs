@@ -143,7 +143,7 @@ async fn a_huge_completion_is_shown_in_part() {
 }
 
 #[tokio::test]
-async fn the_first_tests_of_a_program_are_shown_and_the_others_counted() {
+async fn shows_the_first_tests_of_a_program_and_counts_the_others() {
     let service = service().await;
     let tests: Vec<Value> = (0..300).map(|n| json!({ "stdin": n.to_string(), "stdout": n.to_string() })).collect();
     let graded = async |score: &str, text: &str| {

@@ -1,4 +1,4 @@
-//! Workers that are killed, busy, or no longer needed, as callers meet them; and work of every size.
+//! Workers that are killed, busy or no longer needed, as seen by callers; and large work.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Service, batch, service, service_with};
 
-/// A service whose workers for programs can be told from those of other tests.
+/// A service whose workers for programs can be distinguished from those of other tests.
 async fn marked_service(count: usize) -> (Service, tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
@@ -40,7 +40,7 @@ async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn killed_workers_leave_right_programs_right() {
+async fn killed_workers_do_not_change_verdicts() {
     let (service, _folder, link) = marked_service(2).await;
     let batch = batch([program("print(1)", &json!([{"stdin": "", "stdout": "1"}]))]);
     let other = json!([{"stdin": "x", "stdout": "2"}]);
@@ -61,7 +61,7 @@ fn batch_of(text: &str, tests: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn workers_that_die_again_and_again_fail_the_item_and_keep_nothing() {
+async fn repeated_deaths_of_workers_fail_the_item_without_caching() {
     let (service, _folder, link) = marked_service(1).await;
     let slow = "for i in range(60_000_000): pass\nprint(1)";
     let items = batch_of(slow, &json!([{"stdin": "", "stdout": "1"}]));
@@ -85,7 +85,7 @@ async fn workers_that_die_again_and_again_fail_the_item_and_keep_nothing() {
 }
 
 #[tokio::test]
-async fn a_busy_node_tells_a_peer_before_it_compiles() {
+async fn a_busy_node_rejects_a_peer_before_it_compiles() {
     let (service, _folder, link) = marked_service(1).await;
     let endless = batch_of("while True: pass", &json!([{"stdin": "", "stdout": "1"}]));
     let grading = service.grade(&endless);
@@ -112,13 +112,13 @@ async fn a_program_ends_with_its_client() {
         };
         tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), busy = busy => busy }
     };
-    // Its limit is 30 seconds of work. Within this wait the harness would not notice a worker that goes on.
+    // The limit of the program is 30 seconds of work, far more than this timeout.
     let gone = tokio::time::timeout(Duration::from_secs(5), until(|| cells_of(&link).is_disjoint(&busy))).await;
-    assert!(gone.is_ok(), "the worker goes on without a client");
+    assert!(gone.is_ok(), "the worker continues without a client");
 }
 
 #[tokio::test]
-async fn ten_thousand_tests_that_print_their_limit_are_all_told() {
+async fn lists_ten_thousand_tests_that_print_their_limit() {
     let service = service().await;
     let tests: Vec<Value> = (0..10_000).map(|n| json!({"stdin": n.to_string(), "stdout": "0"})).collect();
     let text = "n = int(input())\nprint(0 if n % 2 else 'x' * 16_000)";
@@ -132,7 +132,9 @@ async fn ten_thousand_tests_that_print_their_limit_are_all_told() {
     assert_eq!(result["recorded"], true);
     let results = result["evidence"]["results"].as_array().unwrap();
     assert_eq!(results.len(), 10_000);
-    assert!(results.iter().enumerate().all(|(n, test)| test[0] == if n % 2 == 1 { "accepted" } else { "wrong_answer" }));
+    assert!(
+        results.iter().enumerate().all(|(n, test)| test[0] == if n % 2 == 1 { "accepted" } else { "wrong_answer" })
+    );
     let page = service.get(&format!("/v1/grades/{}", result["grade"].as_str().unwrap())).await.json();
     assert_eq!(page["evidence"]["results"].as_array().map(Vec::len), Some(10_000));
 }

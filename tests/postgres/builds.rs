@@ -1,4 +1,5 @@
-//! Scripts of a task run as a role of their build: nothing they change of it reaches another build, the reader or the server.
+//! Scripts of a task run as the author of their build: what they change of that role affects no other build, the reader
+//! or the server.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 use crate::fixtures::{Service, hold, node, outcomes, service, task};
 use crate::server::Server;
 
-/// Each would make a build fail that starts with it, or keep it from connecting.
+/// Each would make a later build fail, or prevent it from connecting, if it outlasted its own build.
 const HOSTILE: [&str; 6] = [
     "alter role current_user set default_transaction_read_only = on",
     "alter role current_user set search_path = pg_catalog",
@@ -20,16 +21,16 @@ const HOSTILE: [&str; 6] = [
      end $$",
 ];
 
-/// Authors of builds that run, or were left.
+/// Counts authors of running and interrupted builds.
 const AUTHORS: &str = "select count(*) from pg_roles where rolname ~ '^assay_author_'";
 
-/// A service whose server is not shared.
+/// A service with a server of its own.
 async fn alone() -> Service {
     let server = Arc::new(Server::start());
     Service { node: node(&server.url()).await, server }
 }
 
-/// A task whose gold has rows in the order of its table.
+/// A task whose gold returns rows in the order of the table.
 fn numbered(table: &str, script: &str) -> Value {
     let schema = format!("create table {table}(a int); {script}");
     task(&schema, &format!("insert into {table} values (1), (2), (3)"), &format!("select a from {table}"))
@@ -42,7 +43,7 @@ async fn fault_of(service: &Service, task: &Value) -> String {
 }
 
 #[tokio::test]
-async fn what_a_script_changes_of_its_role_does_not_outlast_its_build() {
+async fn changes_to_the_author_do_not_outlast_its_build() {
     let service = alone().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let hostile = numbered(&format!("hostile{number}"), script);
@@ -57,7 +58,7 @@ async fn what_a_script_changes_of_its_role_does_not_outlast_its_build() {
 }
 
 #[tokio::test]
-async fn the_twin_is_reversed_whatever_a_script_changed_of_its_role() {
+async fn the_twin_is_reversed_despite_changes_to_the_author() {
     let service = service().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let mut task = numbered(&format!("twin{number}"), script);
@@ -81,7 +82,7 @@ async fn a_build_that_fails_leaves_nothing() {
     service.node.stop().await;
 }
 
-/// A statement that waits in a script until a query gives a row.
+/// A statement that makes a script wait until a query returns a row.
 fn wait_for(query: &str) -> String {
     format!(
         "do $$ begin
@@ -94,9 +95,9 @@ fn wait_for(query: &str) -> String {
 }
 
 #[tokio::test]
-async fn builds_at_once_do_not_reach_each_other() {
+async fn concurrent_builds_do_not_affect_each_other() {
     let service = alone().await;
-    // The first build changes its role, and ends only when the second is done.
+    // The first build changes its role and ends only after the second.
     let waiting = wait_for("select from pg_database where datname = 'second_is_done'");
     let mut first = numbered("first", &HOSTILE[..5].join("; "));
     first["database"]["rows"] = format!("insert into first values (1); {waiting}").into();
@@ -123,7 +124,7 @@ async fn builds_at_once_do_not_reach_each_other() {
 }
 
 #[tokio::test]
-async fn a_grant_to_the_role_of_another_build_does_not_stop_it() {
+async fn a_grant_to_the_author_of_another_build_does_not_stop_it() {
     let service = alone().await;
     let other = "select from pg_roles where rolname ~ '^assay_author_' and rolname <> session_user";
     let grant = "do $$ declare other name; begin
@@ -138,7 +139,7 @@ async fn a_grant_to_the_role_of_another_build_does_not_stop_it() {
         hold(&service.node, &granting, &[("select a from granting", "correct")]),
         hold(&service.node, &granted, &[("select a from granted", "correct")]),
     );
-    // The role stays while the grant does, and cannot be used.
+    // The role remains while the grant does, but cannot log in.
     assert_eq!(service.server.ask("postgres", &format!("{AUTHORS} and rolcanlogin")), "0");
     assert_eq!(service.server.ask("postgres", AUTHORS), "1");
     service.node.stop().await;
@@ -172,7 +173,7 @@ async fn a_script_cannot_alter_the_reader_or_the_database() {
 }
 
 #[tokio::test]
-async fn what_was_made_belongs_to_a_role_that_cannot_log_in() {
+async fn objects_belong_to_a_role_that_cannot_log_in() {
     let service = alone().await;
     let schema = "create schema apart; create table apart.kept(a int); create type mood as enum ('calm');
         create sequence s; create function one() returns int language sql as 'select 1';
@@ -196,12 +197,12 @@ async fn what_was_made_belongs_to_a_role_that_cannot_log_in() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_dropped_at_set_up() {
+async fn drops_what_a_crash_left_at_setup() {
     let service = alone().await;
     let gone = numbered("gone", "");
     hold(&service.node, &gone, &[("select a from gone", "correct")]).await;
     service.node.stop().await;
-    // What a node leaves that ends while scripts run.
+    // What a node leaves behind if it ends while scripts run.
     let digits = "0123456789".repeat(4);
     let ask = |database: &str, sql: &str| service.server.ask(database, sql);
     ask("postgres", &format!("create role assay_author_{digits} login in role assay_author"));

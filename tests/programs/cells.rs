@@ -9,12 +9,12 @@ use assay_tests::processes::{cells_of, kill};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose cells can be told from those of other tests: its image folder is a link of its own.
+/// A pool whose cells can be distinguished from those of other tests: its image folder is a link of its own.
 pub(crate) fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }
 
-/// The same, of cells that are replaced after this many uses.
+/// The same, with cells that are replaced after `uses` requests.
 pub(crate) fn marked_pool_with(count: usize, uses: u32) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");

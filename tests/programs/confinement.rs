@@ -1,5 +1,5 @@
-//! What a worker process can do once code in it is hostile: next to nothing. And what others can do to it: nothing that
-//! becomes a verdict.
+//! A compromised worker process can do next to nothing, and nothing that happens to a worker from outside becomes a
+//! verdict.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -20,7 +20,7 @@ const NO_ACCESS: i64 = 13;
 const BAD_ADDRESS: i64 = 14;
 const UNREACHABLE: i64 = 101;
 
-/// What a process could do before, and after it gave up what a worker gives up.
+/// What a process can do before and after it gives up what a worker gives up.
 fn escape() -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -30,10 +30,10 @@ fn escape() -> Value {
     serde_json::from_slice(&stdout).unwrap()
 }
 
-/// Asserts that something worked, and does not behind all walls; returns how it failed behind the walls that are built first.
-fn lost(escape: &Value, what: &str) -> i64 {
-    assert_eq!(escape["free"][what], 0, "`{what}` works before: {escape}");
-    assert_eq!(escape["confined"][what], NOT_PERMITTED, "`{what}` is filtered: {escape}");
+/// Asserts that something works at first and not behind all walls. Returns the error behind the first walls alone.
+fn assert_lost(escape: &Value, what: &str) -> i64 {
+    assert_eq!(escape["free"][what], 0, "`{what}` works without walls: {escape}");
+    assert_eq!(escape["confined"][what], NOT_PERMITTED, "the filter rejects `{what}`: {escape}");
     escape["isolated"][what].as_i64().unwrap()
 }
 
@@ -41,51 +41,51 @@ fn lost(escape: &Value, what: &str) -> i64 {
 fn a_worker_cannot_signal_other_processes() {
     let escape = escape();
     for call in ["kill", "tgkill"] {
-        assert_eq!(lost(&escape, call), NOT_PERMITTED, "Landlock keeps signals inside as well");
+        assert_eq!(assert_lost(&escape, call), NOT_PERMITTED, "Landlock forbids it as well");
     }
-    assert_eq!(escape["confined"]["tgkill_itself"], 0, "it can abort");
+    assert_eq!(escape["confined"]["tgkill_itself"], 0, "a worker can abort");
 }
 
 #[test]
-fn a_worker_may_not_use_other_ioctls() {
-    assert_eq!(lost(&escape(), "ioctl"), 0, "only the filter knows requests of devices");
+fn a_worker_cannot_use_other_ioctls() {
+    assert_eq!(assert_lost(&escape(), "ioctl"), 0, "only the filter restricts ioctls");
 }
 
 #[test]
 fn a_worker_cannot_open_files() {
     let escape = escape();
     for what in ["open", "create"] {
-        assert_eq!(lost(&escape, what), NO_ACCESS, "Landlock forbids it as well");
+        assert_eq!(assert_lost(&escape, what), NO_ACCESS, "Landlock forbids it as well");
     }
 }
 
 #[test]
 fn a_worker_cannot_start_programs() {
-    assert_eq!(lost(&escape(), "program"), NO_ACCESS, "Landlock forbids it as well");
+    assert_eq!(assert_lost(&escape(), "program"), NO_ACCESS, "Landlock forbids it as well");
 }
 
 #[test]
 fn a_worker_cannot_run_new_code() {
-    assert_eq!(lost(&escape(), "code"), 0, "images are mapped after the first walls are built");
+    assert_eq!(assert_lost(&escape(), "code"), 0, "images are mapped after the first walls are in place");
 }
 
 #[test]
 fn a_worker_cannot_share_memory() {
-    assert_eq!(lost(&escape(), "shared_memory"), 0, "in its own namespace nobody else sees it");
+    assert_eq!(assert_lost(&escape(), "shared_memory"), 0, "no other process shares its namespace");
 }
 
 #[test]
 fn a_worker_cannot_read_the_memory_of_others() {
     let (escape, what) = (escape(), "memory_of_parent");
-    assert_eq!(escape["free"][what], BAD_ADDRESS, "it may be read: {escape}");
-    assert_eq!(escape["isolated"][what], NOT_PERMITTED, "Landlock and the namespace of users forbid it: {escape}");
+    assert_eq!(escape["free"][what], BAD_ADDRESS, "reading is allowed without walls: {escape}");
+    assert_eq!(escape["isolated"][what], NOT_PERMITTED, "Landlock and the user namespace forbid it: {escape}");
     assert_eq!(escape["confined"][what], NOT_PERMITTED, "the filter does as well: {escape}");
 }
 
 #[test]
 fn a_worker_cannot_reach_the_network() {
-    let isolated = lost(&escape(), "connect");
-    assert!([NO_ACCESS, UNREACHABLE].contains(&isolated), "neither Landlock nor the empty network lets it: {isolated}");
+    let isolated = assert_lost(&escape(), "connect");
+    assert!([NO_ACCESS, UNREACHABLE].contains(&isolated), "Landlock or the empty network forbids it: {isolated}");
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_worker_runs_in_namespaces_of_its_own() {
     let (cells, _folder, link) = marked_pool(1);
     let confinement = cells.confinement().await.unwrap();
     for wall in Wall::ALL {
-        assert!(confinement.holds(wall), "`{}` holds on the machines that run these tests", wall.as_str());
+        assert!(confinement.has(wall), "`{}` is required to run these tests", wall.as_str());
     }
     let id = cells_of(&link).into_iter().next().unwrap();
     let of = |process: &str, kind: &str| std::fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap();
@@ -104,10 +104,10 @@ async fn a_worker_runs_in_namespaces_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_worker_without_a_required_wall_does_no_work() {
+async fn a_worker_rejects_unknown_walls() {
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     let mut arguments = Work::Programs(images()).arguments(&[]);
-    // A wall that no machine has: the worker does not understand what it is told, and does not start.
+    // An unknown wall: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
     let cells = Cells::new(CellOptions { program, arguments, count: 1, uses: u32::MAX });
     let asked = cells.confinement().await;
@@ -150,12 +150,12 @@ async fn workers_are_replaced_after_their_uses() {
         seen.extend(cells_of(&link));
         assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
     }
-    assert!(seen.len() >= 3, "eight requests, three a worker: {seen:?}");
+    assert!(seen.len() >= 3, "eight requests, three per worker: {seen:?}");
     cells.stop().await;
     assert!(cells_of(&link).is_empty());
 }
 
-/// Idle workers that are killed cost nothing, and a worker that is killed again and again is an error of ours.
+/// Killing idle workers has no effect, and killing workers repeatedly is an error of the service.
 #[tokio::test]
 async fn a_killed_worker_is_never_a_verdict() {
     let (cells, _folder, link) = marked_pool(2);
@@ -189,7 +189,7 @@ async fn a_killed_worker_is_never_a_verdict() {
 }
 
 #[tokio::test]
-async fn a_crash_of_a_worker_is_told_from_a_kill() {
+async fn a_crash_of_a_worker_differs_from_a_kill() {
     let (cells, _folder, link) = marked_pool(1);
     let code = compile(&cells, "while True: pass").await;
     let request = request(&code, "");
@@ -214,17 +214,17 @@ async fn programs_and_queries_have_workers_of_their_own() {
     let (programs, _folder, _link) = marked_pool(1);
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     let arguments = Work::Queries.arguments(&[]);
-    let queries = programs.beside(CellOptions { program, arguments, count: 1, uses: u32::MAX });
+    let queries = programs.sibling(CellOptions { program, arguments, count: 1, uses: u32::MAX });
     let code = compile(&programs, "print(5)").await;
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
     let probe = <assay_cell::query::Request as assay_cell::Words>::probe();
     assert!(matches!(queries.ask(&probe, crate::PATIENCE).await, Ok(assay_cell::query::Reply::Built(Ok(_)))));
-    // Each ends when it is asked for the other's work.
+    // Each exits when it receives a request of the other kind.
     let asked = ask(&queries, &code, "", crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
     let asked = programs.ask(&probe, crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
-    // They take turns.
+    // They share one permit.
     let turn = programs.turn(Duration::MAX).await.unwrap();
     assert!(matches!(queries.turn(Duration::from_millis(10)).await.map(drop), Err(CellError::Busy)));
     drop(turn);
@@ -236,7 +236,7 @@ async fn programs_and_queries_have_workers_of_their_own() {
 #[tokio::test]
 async fn a_program_that_breaks_its_interpreter_costs_the_worker() {
     let (cells, _folder, link) = marked_pool(1);
-    // Reads a constant far beyond the memory of the instance.
+    // Loads a constant far beyond the memory of the instance.
     let text = "
 import dis
 def f(): return 1

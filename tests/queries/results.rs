@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Every pair of rows: some 20 MB on each database, so that no two results fit into one reply.
 const LARGE: &str = "select a.a, b.a, a.b || b.b from t a, t b";
 
-/// Rows of a table, written with a letter of its own.
+/// Rows of a table whose texts consist of `letter`.
 fn rows(count: usize, letter: char) -> String {
     let text = letter.to_string().repeat(695);
     format!(
@@ -81,8 +81,8 @@ async fn golds_beyond_the_setting_are_ungradable() {
     let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0) else {
         panic!("graded")
     };
-    assert!(!fault.retryable, "sending it again does not help");
-    let parts = ["on 3 databases", "at most 50000000", "`sql.result_bytes`"];
+    assert!(!fault.retryable, "not retryable");
+    let parts = ["on 3 databases", "more than the 50000000", "`sql.result_bytes`"];
     assert!(parts.iter().all(|part| fault.message.contains(part)), "{}", fault.message);
     node.stop().await;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Processes that run programs as cells with these images. A folder of its own, or a link, tells the cells of one test from those of
+/// Cells for programs with these images. A folder or link of its own distinguishes the cells of one test from those of
 /// others.
 #[must_use]
 pub fn cells_of(images: &Path) -> BTreeSet<u32> {

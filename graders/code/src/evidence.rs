@@ -10,7 +10,7 @@ use crate::result::{Failure, SHOWN, TestResult};
 use crate::task::Test;
 use crate::verdict;
 
-/// Most tests whose results are listed: as many as a task may have. One takes some 35 bytes of JSON.
+/// Most tests whose results are listed: as many as a task may have. Each takes about 35 bytes of JSON.
 const LISTED: usize = 10_000;
 
 /// What is known before any test.
@@ -23,7 +23,7 @@ pub(crate) fn of_program(found: &Candidate, image: &ImageInfo) -> Evidence {
         .text("image", &image.hash)
 }
 
-/// Adds the tests: verdict, work and memory of each that was run, and the first failing one in full.
+/// Adds the tests: verdict, work and memory of each that was run, and the details of the first failure.
 pub(crate) fn with_tests(evidence: Evidence, tests: &[Test], results: &[TestResult]) -> Evidence {
     let listed =
         results.iter().take(LISTED).map(|result| json!([result.verdict.as_str(), result.work, result.memory_bytes]));

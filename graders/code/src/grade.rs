@@ -129,7 +129,7 @@ impl PreparedCode {
         while let Some(result) = runs.next().await {
             let result = result?;
             let passed = result.verdict == verdict::ACCEPTED;
-            // Of ten thousand tests that print their limit, the outputs of one are kept.
+            // Only the first failure is shown. Keeping the outputs of all tests could take much memory.
             results.push(if has_failed { result.without_failure() } else { result });
             has_failed |= !passed;
             if has_failed && self.task.stops_early() {

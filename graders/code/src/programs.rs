@@ -63,12 +63,12 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
-/// What a compiler made of a program.
+/// The result of compiling a program.
 #[derive(Debug, Clone)]
 pub(crate) enum Build {
-    /// It answered, and always will the same.
+    /// The compiler answered; it always gives the same answer.
     Answered(Arc<Compiled>),
-    /// It did not come to an end, twice, with the processor to itself.
+    /// It exceeded its time twice, with the processor to itself.
     Overran,
 }
 
@@ -115,7 +115,7 @@ impl Programs {
     /// Compiles a program, once for all its runs and for all completions that hold it.
     ///
     /// # Errors
-    /// A fault of ours. Nothing makes a [`Build`] of one: a cell that died says nothing of the program.
+    /// A fault of the service. It never becomes a [`Build`]: the death of a cell tells nothing about the program.
     pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
         let key = compile_key(&compile);
         if let Some(compiled) = self.0.compiled.get(&key) {
@@ -141,7 +141,7 @@ impl Programs {
     /// Runs a compiled program on one test.
     ///
     /// # Errors
-    /// A fault of ours. Nothing makes an [`Attempt`] of one.
+    /// A fault of the service. It never becomes an [`Attempt`].
     pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Fault> {
         let key = run_key(&run);
         if let Some(ran) = self.0.runs.get(&key) {
@@ -155,11 +155,10 @@ impl Programs {
         Ok(attempt)
     }
 
-    /// Compiles a program and runs what came of it, in one turn that is waited for no longer than `wait`. Of the run nothing is
-    /// kept.
+    /// Compiles a program and runs it in one turn, for which it waits no longer than `wait`. The run is not cached.
     ///
     /// # Errors
-    /// [`NotExecuted::Busy`] when there was no turn in time, and faults of ours.
+    /// [`NotExecuted::Busy`] when no turn became free in time, and faults of the service.
     pub(crate) async fn run_soon(
         &self,
         compile: Compile,
@@ -220,13 +219,13 @@ fn run_key(run: &Run) -> Hash {
     Hash::of_parts(&[run.language.as_bytes(), &run.code, kind, parts[0], parts[1], parts[2], &numbers])
 }
 
-/// The fault behind a reply that answers nothing.
+/// The fault for a reply without a result.
 fn no_answer(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(reason) => Fault::lasting(ErrorCode::GraderUnavailable, reason.clone()),
         Reply::Failed(reason) => Fault::passing(ErrorCode::SandboxFailed, reason.clone()),
         Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => {
-            Fault::passing(ErrorCode::SandboxFailed, "a cell answered another question")
+            Fault::passing(ErrorCode::SandboxFailed, "a cell sent an unexpected reply")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of a test after it ran: numbers of every test, and of one that failed the ends of its outputs, as evidence shows them.
+//! What is kept of a test after it ran: its numbers, and if it failed, the parts of its outputs that evidence shows.
 
 use assay_cell::program::End;
 use assay_core::Verdict;
@@ -7,7 +7,7 @@ use crate::checker::Difference;
 use crate::programs::Attempt;
 use crate::verdict;
 
-/// Bytes or characters shown of an end of a text.
+/// Bytes or characters shown from the start or the end of a text.
 pub(crate) const SHOWN: usize = 400;
 
 /// One test of one program.
@@ -16,15 +16,15 @@ pub(crate) struct TestResult {
     pub(crate) verdict: Verdict,
     /// Work used.
     pub(crate) work: u64,
-    /// Most memory it had.
+    /// Peak memory.
     pub(crate) memory_bytes: u64,
-    /// Whether running again would give the same.
+    /// Whether running it again would give the same result.
     pub(crate) deterministic: bool,
     /// Boxed, because most tests have none.
     pub(crate) failure: Option<Box<Failure>>,
 }
 
-/// How a test failed. Texts are one byte or character longer than what is shown of them where they were cut.
+/// How a test failed. Texts that were cut are one byte or character longer than what is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) end: End,
@@ -37,7 +37,7 @@ pub(crate) struct Failure {
 }
 
 impl TestResult {
-    /// The result of an attempt, without its whole outputs.
+    /// The result of an attempt, without its full outputs.
     pub(crate) fn of(verdict: Verdict, attempt: &Attempt, difference: Option<Difference>, got: Option<&str>) -> Self {
         let ran = &attempt.ran;
         let failure = (verdict != verdict::ACCEPTED).then(|| {
@@ -52,13 +52,13 @@ impl TestResult {
         Self { verdict, work: ran.work, memory_bytes: ran.memory_bytes, deterministic: attempt.deterministic, failure }
     }
 
-    /// Without how it failed: only the first failure of a program is shown.
+    /// Drops the details of the failure: only the first failure of a program is shown.
     pub(crate) fn without_failure(self) -> Self {
         Self { failure: None, ..self }
     }
 }
 
-/// An end with as much of its text as is shown: the last of a message, nothing of a value.
+/// An end with the part of its text that is shown: the end of a message, nothing of a value.
 fn shown_end(end: &End) -> End {
     let message = |text: &String| match text.char_indices().nth_back(SHOWN) {
         Some((start, _)) => text[start..].to_owned(),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_shown_ends_of_a_failure() {
+    fn keeps_the_shown_parts_of_a_failure() {
         let ended = attempt(End::Raised("é".repeat(SHOWN) + "the end"));
         let result = TestResult::of(verdict::RUNTIME_ERROR, &ended, None, Some(&"g".repeat(1 << 20)));
         assert_eq!((result.work, result.memory_bytes, result.deterministic), (7, 8, true));

@@ -1,4 +1,4 @@
-//! Entry points for the fuzz target for statements. Not part of the API.
+//! Entry points of the fuzz target for statements. Not part of the API.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::statement::{self, tokens};
 use crate::task::Dialect;
 use crate::variants::{self, Manner};
 
-/// What is read in the text of a statement.
+/// What the grader reads from the text of a statement.
 #[derive(Debug, PartialEq)]
 pub struct Read {
-    /// Places of its tokens.
+    /// Spans of its tokens.
     pub tokens: Vec<Range<usize>>,
     /// Its first token in lower case.
     pub first: Option<String>,
@@ -20,7 +20,7 @@ pub struct Read {
     pub is_random: bool,
     /// The statement with its ties in two other orders.
     pub shuffled: Option<[String; 2]>,
-    /// The statement with a rank, for each way to write it.
+    /// Variants of the statement with a rank column.
     pub ranked: Vec<String>,
     /// The same without a limit.
     pub unlimited: Vec<String>,
@@ -50,7 +50,7 @@ pub fn read(sql: &str, columns: &[String], is_postgres: bool) -> Read {
     }
 }
 
-/// The statement of a completion, and where it stands.
+/// The statement of a completion, and its span.
 #[must_use]
 pub fn extract(text: &str) -> Option<(String, Range<usize>)> {
     crate::extract::extract(text).map(|found| (found.text, found.span))

@@ -1,4 +1,4 @@
-//! What a gold gives on a database: its rows, which of them tie, and whether that is left to chance.
+//! The result of a gold on a database: its rows, which of them tie, and whether they are left to chance.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use assay_core::Fault;
 
 use crate::compare::{Rule, Sheet, compare};
 use crate::evidence::how;
-use crate::queries::{Attempt, Database, FOR_GOLDS, Large, Queries, Terms};
+use crate::queries::{Attempt, Database, FOR_GOLDS, LargeResults, Queries, Terms};
 use crate::statement::{self, Ordering};
 use crate::task::{Columns, Order, SqlTask};
 
-/// Steps a gold may take at the least: some seconds.
+/// Least number of steps that a gold may take: some seconds.
 const GOLD_STEPS: u64 = 200_000_000;
 
-/// What a gold gives on one database.
+/// The result of a gold on one database.
 pub(crate) struct Gold {
     pub(crate) sheet: Sheet,
     pub(crate) steps: u64,
-    /// Whether its limit leaves out rows that tie with those it shows, by keys it does not show.
+    /// Whether its limit omits rows that tie with rows it returns, by keys that are not in the result.
     pub(crate) cuts_a_tie: bool,
 }
 
 impl Gold {
-    /// Bytes it keeps in memory.
+    /// Bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let ties = self.sheet.ties.as_ref().map_or(0, |ties| size_of_val(ties.as_slice()));
         size_of::<Self>() + self.sheet.rows.bytes() + ties
@@ -43,16 +43,16 @@ impl From<Fault> for Unfit {
     }
 }
 
-/// How golds of a task are run.
+/// Runs the golds of a task.
 pub(crate) struct GoldRuns<'a> {
     pub(crate) task: &'a SqlTask,
     pub(crate) queries: &'a Queries,
     pub(crate) limits: Limits,
-    pub(crate) large: &'a mut Large,
+    pub(crate) large: &'a mut LargeResults,
 }
 
 impl GoldRuns<'_> {
-    /// Finds out whether a gold makes values that are long.
+    /// Whether a gold makes values longer than predictions may make by default.
     pub(crate) async fn makes_long_values(&mut self, database: &Database) -> Result<bool, Fault> {
         let golds: Vec<&str> = self.task.golds.iter().map(String::as_str).collect();
         let on = [(database, self.steps())];
@@ -91,7 +91,7 @@ impl GoldRuns<'_> {
         drop(backwards);
         for shuffled in statement::shuffled(sql, task.dialect).into_iter().flatten() {
             let ran = self.run(database, &shuffled, false).await?.ran;
-            // Where ties cannot be shuffled, as in a UNION, the statement is believed.
+            // If ties cannot be shuffled, as in a UNION, the statement is accepted as it is.
             if ran.end == End::Rows && compare(&sheet, &ran.rows, rule).is_err() {
                 return Err(Unfit::Unsteady);
             }
@@ -109,7 +109,7 @@ impl GoldRuns<'_> {
         for (at, ranked) in ordering.ranked.iter().enumerate() {
             let ran = self.run(database, ranked, false).await?.ran;
             let Some(sheet) = by_rank(&plain, &ran) else { continue };
-            // Where the keys are shown, rows that tie in them are told by them.
+            // If the keys are in the result, it shows which rows tie.
             let hidden = ordering.key_columns(&plain.columns).is_none();
             let whole = ordering.unlimited.get(at).filter(|_| hidden);
             let cuts_a_tie = match whole {
@@ -135,7 +135,7 @@ impl GoldRuns<'_> {
     }
 }
 
-/// The run of a gold, when it ended with all its rows.
+/// The run of a gold if it ended with all its rows.
 fn complete(attempt: Attempt) -> Result<Ran, Unfit> {
     let ran = Arc::unwrap_or_clone(attempt.ran);
     match &ran.end {
@@ -144,7 +144,8 @@ fn complete(attempt: Attempt) -> Result<Ran, Unfit> {
     }
 }
 
-/// The rows with their ties, from a run with a rank behind the columns; `None` when it does not fit the run without.
+/// The rows with their ties, from a run with a rank after the columns; `None` if it does not match the run without the
+/// rank.
 fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
     let width = plain.rows.width();
     if ranked.end != End::Rows || ranked.rows.width() != width + 1 || ranked.rows.len() != plain.rows.len() {
@@ -162,7 +163,7 @@ fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
     (same && ranks.is_sorted()).then(|| Sheet { rows, ties: Some(numbered(ranks.into_iter())) })
 }
 
-/// Whether a limit cuts through a tie: the first or last rank has more rows without it.
+/// Whether a limit cuts through a tie: the first or last rank has more rows without the limit.
 fn cuts(limited: &Ran, whole: &Ran) -> bool {
     let ranks =
         |ran: &Ran| -> Vec<String> { ran.rows.rows().filter_map(|row| row.last().map(ToString::to_string)).collect() };
@@ -172,7 +173,7 @@ fn cuts(limited: &Ran, whole: &Ran) -> bool {
     ends.into_iter().flatten().any(|rank| count(&limited, rank) < count(&whole, rank))
 }
 
-/// The rows with their ties, from the columns that are the keys of the order; without such, no two rows tie.
+/// The rows with their ties, from the columns that are keys of the order. Without such columns no two rows tie.
 fn by_columns(plain: Ran, ordering: &Ordering) -> Sheet {
     let ties = match ordering.key_columns(&plain.columns) {
         Some(keys) => {
@@ -193,7 +194,7 @@ fn as_key(value: Value<'_>) -> String {
     }
 }
 
-/// Whether rows that tie are not all alike, so that their order is seen.
+/// Whether rows that tie differ, so that their order is visible.
 fn has_telling_tie(sheet: &Sheet) -> bool {
     let Some(ties) = &sheet.ties else { return false };
     let pairs = sheet.rows.rows().zip(sheet.rows.rows().skip(1));

@@ -15,7 +15,7 @@ use crate::compare::{Difference, Rule, compare_all};
 use crate::evidence::how;
 use crate::extract::{Found, extract};
 use crate::partial::Parts;
-use crate::queries::{Attempt, FOR_PREDICTIONS, Large, Queries, Terms};
+use crate::queries::{Attempt, FOR_PREDICTIONS, LargeResults, Queries, Terms};
 use crate::ready::{Ready, prepare};
 use crate::task::{Columns, Dialect, SqlTask};
 use crate::{efficiency, evidence, verdict};
@@ -34,26 +34,26 @@ struct Trial {
     /// Golds that gave the same so far.
     agreeing: Vec<usize>,
     /// One for each database it was run on.
-    runs: Vec<Seen>,
-    /// Its rows on all databases so far, where columns are chosen: one choice must do for all.
+    runs: Vec<RunSummary>,
+    /// Its rows on all databases so far if columns may be chosen: one choice must fit all databases.
     rows: Vec<Rows>,
     /// Why it is wrong, once it is.
     wrong: Option<Wrong>,
 }
 
 /// What is kept of a run.
-struct Seen {
+struct RunSummary {
     steps: u64,
-    /// How many rows it gave; `None` when it ended otherwise.
+    /// How many rows it returned; `None` if it did not end with rows.
     rows: Option<usize>,
     deterministic: bool,
 }
 
-/// Why a statement is wrong on the last database it was run on.
+/// Why a statement is wrong on the last database on which it ran.
 enum Wrong {
-    /// It ended otherwise than with rows.
+    /// It did not end with rows.
     Ended(End),
-    /// Its rows are those of no gold: what is different from this one.
+    /// Its rows match no gold; the difference is from this one.
     Differs { gold: usize, difference: Value },
 }
 
@@ -113,7 +113,7 @@ impl PreparedSql {
             let others = if self.task.columns == Columns::Strict {
                 base
             } else {
-                // The rows on the base are needed again. They were not kept: those of many statements are large together.
+                // The rows on the base are needed again. Keeping those of all statements could take too much memory.
                 let right = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none());
                 right.for_each(|trial| *trial = Trial::new(self.task.golds.len()));
                 0
@@ -127,14 +127,14 @@ impl PreparedSql {
         Ok(graded.collect())
     }
 
-    /// Runs the statements that are not wrong on some of the databases.
+    /// Runs the statements that are not wrong so far on the databases of these stages.
     async fn run(
         &self,
         ready: &Ready,
         stages: Range<usize>,
         found: &[Option<Found>],
         trials: &mut [Option<Trial>],
-        large: &mut Large,
+        large: &mut LargeResults,
     ) -> Result<(), Fault> {
         let is_open = |at: &usize| trials[*at].as_ref().is_some_and(|trial| trial.wrong.is_none());
         let open: Vec<usize> = (0..trials.len()).filter(is_open).collect();
@@ -145,7 +145,7 @@ impl PreparedSql {
         let mut each = |place: usize, attempt: Attempt| {
             let Some(trial) = &mut trials[open[place]] else { return false };
             self.judge(trial, ready, &attempt);
-            // What was compared is needed no more, unless further databases come to it.
+            // Compared rows are needed again only for further databases.
             if trial.wrong.is_some() || trial.runs.len() == stages.end {
                 trial.rows = Vec::new();
             }
@@ -154,12 +154,12 @@ impl PreparedSql {
         self.queries.run(&statements, terms, &on, large, &mut each).await
     }
 
-    /// Compares what a statement gave on the next database with what the golds give there.
+    /// Compares the result of a statement on the next database with those of the golds.
     fn judge(&self, trial: &mut Trial, ready: &Ready, attempt: &Attempt) {
         let ran = &attempt.ran;
         let gave_rows = ran.end == End::Rows;
         let rows = gave_rows.then(|| ran.rows.len());
-        trial.runs.push(Seen { steps: ran.steps, rows, deterministic: attempt.deterministic });
+        trial.runs.push(RunSummary { steps: ran.steps, rows, deterministic: attempt.deterministic });
         if !gave_rows {
             trial.wrong = Some(Wrong::Ended(ran.end.clone()));
             return;
@@ -189,7 +189,7 @@ impl PreparedSql {
         }
     }
 
-    /// Compares the rows at hand with what a gold gives: those on the last database, or on all so far where columns are chosen.
+    /// Compares the rows with those of a gold: on the last database, or on all so far if columns may be chosen.
     fn compare(&self, trial: &Trial, ready: &Ready, gold: usize) -> Result<(), Difference> {
         let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
         let stages = &ready.stages[trial.runs.len() - trial.rows.len()..];
@@ -198,7 +198,7 @@ impl PreparedSql {
     }
 
     /// The databases and golds, or why there are none. A fault of ours is not kept.
-    async fn ready(&self, large: &mut Large) -> Result<&Ready, Fault> {
+    async fn ready(&self, large: &mut LargeResults) -> Result<&Ready, Fault> {
         let prepared = self.ready.get_or_try_init(move || async move {
             match prepare(&self.task, self.seed, &self.queries, large).await {
                 Err(fault) if fault.retryable => Err(fault),

@@ -24,7 +24,7 @@ impl Names {
         }
     }
 
-    /// Bytes they keep in memory, roughly.
+    /// Approximate bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.tables.iter().chain(&self.columns).map(|name| 2 * size_of::<String>() + name.len()).sum()
     }

@@ -5,7 +5,7 @@ use assay_core::{ErrorCode, Fault};
 
 use crate::gold::{Gold, GoldRuns, Unfit};
 use crate::partial::Names;
-use crate::queries::{Database, Large, Queries, Unbuilt};
+use crate::queries::{Database, LargeResults, Queries, Unbuilt};
 use crate::statement::LONGEST;
 use crate::tally::Tally;
 use crate::task::{SqlTask, Variants};
@@ -15,7 +15,7 @@ use crate::variants::{self, Manner};
 const LEAST_STEPS: u64 = 2_000_000;
 const TIMES_GOLD: u64 = 50;
 
-/// Steps that a prediction may take in any case, which a task may ask for.
+/// Most steps that a prediction may take, and that a task may ask for.
 const MOST_STEPS: u64 = 1_000_000_000;
 
 /// Databases tried for one that is generated.
@@ -27,7 +27,7 @@ pub(crate) struct Ready {
     pub(crate) stages: Vec<Stage>,
     /// What a statement may use: long values as well, where a gold makes them.
     pub(crate) limits: Limits,
-    /// What the base has names for, where parts are scored.
+    /// Names of the base, if parts are scored.
     pub(crate) names: Names,
 }
 
@@ -54,7 +54,12 @@ impl Stage {
 }
 
 /// Prepares a task. `seed` decides what is generated.
-pub(crate) async fn prepare(task: &SqlTask, seed: u64, queries: &Queries, large: &mut Large) -> Result<Ready, Fault> {
+pub(crate) async fn prepare(
+    task: &SqlTask,
+    seed: u64,
+    queries: &Queries,
+    large: &mut LargeResults,
+) -> Result<Ready, Fault> {
     let tally = Tally::new(queries.result_bytes());
     let runs = GoldRuns { task, queries, limits: task.limits, large };
     Preparation { runs, tally }.prepare(seed).await
@@ -68,7 +73,7 @@ struct Preparation<'a> {
 impl Preparation<'_> {
     async fn prepare(mut self, seed: u64) -> Result<Ready, Fault> {
         let (task, queries) = (self.runs.task, self.runs.queries);
-        // Golds are read here before they are run.
+        // Golds are parsed here before a cell could reject them.
         if let Some(index) = task.golds.iter().position(|gold| gold.len() > LONGEST) {
             return Err(at_fault(format!("{} is longer than {LONGEST} bytes", gold_name(task, index))));
         }
@@ -96,13 +101,13 @@ impl Preparation<'_> {
             }
             Variants::Generated(count) => stages.extend(self.generated(&base, &tables, *count, seed).await?),
         }
-        self.refuse_empty(&stages)?;
+        self.reject_empty(&stages)?;
         let names = if task.partial.is_some() { Names::of(&tables) } else { Names::default() };
         Ok(Ready { stages, limits: self.runs.limits, names })
     }
 
-    /// Refuses golds that give no row anywhere.
-    fn refuse_empty(&self, stages: &[Stage]) -> Result<(), Fault> {
+    /// Rejects golds that return no row on any database.
+    fn reject_empty(&self, stages: &[Stage]) -> Result<(), Fault> {
         let task = self.runs.task;
         for (index, gold) in task.golds.iter().enumerate() {
             if stages.iter().all(|stage| stage.golds[index].sheet.rows.is_empty()) {
@@ -118,7 +123,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    /// A database that the task gives: golds must be fit for it.
+    /// A database of the task, on which every gold must be usable.
     async fn stage(&mut self, database: Database, name: &str) -> Result<Stage, Fault> {
         let task = self.runs.task;
         let mut golds = Vec::with_capacity(task.golds.len());
@@ -160,7 +165,7 @@ impl Preparation<'_> {
             let rows = variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), manner);
             let database = queries.with_rows(base, rows).await;
             let database = database.map_err(|unbuilt| told(unbuilt, "a generated variant cannot be made"))?;
-            // Counted for good only when it is kept.
+            // Counted only if the database is kept.
             let before = self.tally;
             self.tally.add_database(&database)?;
             let Some(golds) = self.golds(&database).await? else {
@@ -180,13 +185,13 @@ impl Preparation<'_> {
         Ok(telling)
     }
 
-    /// What the golds give on a generated database; `None` where one is not fit for it.
+    /// The results of the golds on a generated database; `None` if one cannot be used on it.
     async fn golds(&mut self, database: &Database) -> Result<Option<Vec<Gold>>, Fault> {
         let task = self.runs.task;
         let mut golds = Vec::with_capacity(task.golds.len());
         for sql in &task.golds {
             match self.runs.gold(database, sql).await {
-                // Equal rows that tie at the limit: whoever shows all of them is not wrong.
+                // Rows that tie at the limit are omitted: a prediction that returns them is not wrong.
                 Ok(gold) if gold.cuts_a_tie => return Ok(None),
                 Ok(gold) => {
                     self.tally.add_gold(&gold)?;

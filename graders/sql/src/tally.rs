@@ -1,11 +1,11 @@
-//! What a task keeps in memory, counted while it is made.
+//! Counts what a prepared task keeps in memory, while it is prepared.
 
 use assay_core::{ErrorCode, Fault};
 
 use crate::gold::Gold;
 use crate::queries::Database;
 
-/// Bytes of all databases of a task: what a cell keeps open at once, and one request can bring.
+/// Most bytes of all databases of a task: a cell can keep them open together, and one request can carry them.
 const MOST_DATABASE_BYTES: u64 = 192 << 20;
 
 /// Databases and results of golds so far.
@@ -25,7 +25,7 @@ impl Tally {
     /// Counts a database.
     ///
     /// # Errors
-    /// When there are too many bytes of them.
+    /// When the databases exceed the limit together.
     pub(crate) fn add_database(&mut self, database: &Database) -> Result<(), Fault> {
         self.databases += 1;
         self.database_bytes += database.bytes() as u64;
@@ -33,13 +33,13 @@ impl Tally {
         if bytes <= MOST_DATABASE_BYTES {
             return Ok(());
         }
-        Err(at_fault(format!("the databases have {bytes} bytes together; at most {MOST_DATABASE_BYTES} are taken")))
+        Err(at_fault(format!("the databases have {bytes} bytes together; at most {MOST_DATABASE_BYTES} are allowed")))
     }
 
-    /// Counts what a gold gives on the last database.
+    /// Counts the result of a gold on the last database.
     ///
     /// # Errors
-    /// When there are too many bytes of results.
+    /// When the results exceed the limit together.
     pub(crate) fn add_gold(&mut self, gold: &Gold) -> Result<(), Fault> {
         self.result_bytes += gold.bytes() as u64;
         let Self { databases, result_bytes, most_result_bytes, .. } = *self;

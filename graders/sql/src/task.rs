@@ -15,7 +15,7 @@ const MAX_GOLDS: usize = 16;
 /// Memory a statement may use, in bytes.
 const MEMORY: u64 = 256 << 20;
 
-/// Most bytes of rows that a task may allow a result to have.
+/// Largest `limits.bytes` that a task may set.
 pub(crate) const MOST_RESULT_BYTES: u64 = 64_000_000;
 
 #[derive(Deserialize)]
@@ -255,7 +255,7 @@ impl SqlTask {
         })
     }
 
-    /// Bytes it keeps in memory, roughly.
+    /// Approximate bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let text = |text: &String| size_of::<String>() + text.len();
         let size = |source: &Source| {

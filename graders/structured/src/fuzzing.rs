@@ -1,4 +1,4 @@
-//! Entry points for the fuzz target for documents. Not part of the API.
+//! Entry points of the fuzz target for documents. Not part of the API.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub const COUNT: usize = FORMATS.len();
 pub struct Found {
     /// The text.
     pub text: String,
-    /// Where it stands in the completion.
+    /// Its span in the completion.
     pub span: Range<usize>,
     /// The document, or the byte of the completion at which it breaks.
     pub document: Result<Json, usize>,

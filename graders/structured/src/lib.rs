@@ -10,8 +10,8 @@
 //! # What it refuses
 //!
 //! Repairs: a text that is nearly of its format is not. Keys that stand twice, numbers JSON has none for, document type
-//! declarations, several documents, more than 256 levels, aliases or names of columns that make more than 32 MiB. Nothing is
-//! fetched: a schema's references lead nowhere but into itself.
+//! declarations, several documents, more than 256 levels, aliases or column names that expand to more than 32 MiB.
+//! Nothing is fetched: a schema's references lead nowhere but into itself.
 //!
 //! # Known false positives
 //!

@@ -158,7 +158,7 @@ pub(crate) fn arguments(call: &mut Call, tool: Option<&Tool>) -> Result<Vec<(Str
             arguments.push((name.to_owned(), value.clone()));
         }
     }
-    // Those with names have different ones.
+    // Named arguments have distinct names; only positional ones can clash with them.
     let positional = arguments.len();
     for (name, value) in &call.arguments {
         if arguments[..positional].iter().any(|(before, _)| before == name) {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_keys_that_stand_twice_the_last_counts() {
+    fn the_last_of_repeated_keys_counts() {
         let read = |text: &str| lines(text).unwrap().remove(0).value.to_string();
         assert_eq!(read(r#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#), r#"{"a":3,"b":[{"c":2}]}"#);
     }

@@ -1,8 +1,8 @@
-//! Checks replies about databases. Their readers index by columns, so a reply whose parts do not fit together is rejected.
+//! Validates replies about databases. Graders index rows by column, so an inconsistent reply is rejected.
 
 use crate::query::{End, Ran, Reply, Table};
 
-/// Checks that the parts of a reply fit together.
+/// Checks that the parts of a reply are consistent.
 pub(crate) fn reply(reply: &Reply) -> Result<(), &'static str> {
     match reply {
         Reply::Ran(runs) => runs.iter().flatten().try_for_each(ran),
@@ -13,7 +13,7 @@ pub(crate) fn reply(reply: &Reply) -> Result<(), &'static str> {
 
 fn ran(ran: &Ran) -> Result<(), &'static str> {
     let fits = if ran.end == End::Rows { ran.columns.len() == ran.rows.width() } else { ran.rows.is_empty() };
-    if fits { Ok(()) } else { Err("the rows of a run do not fit how it ended") }
+    if fits { Ok(()) } else { Err("the rows of a run do not match its columns or its end") }
 }
 
 fn table(table: &Table) -> Result<(), &'static str> {
@@ -21,9 +21,13 @@ fn table(table: &Table) -> Result<(), &'static str> {
     let referring = table.foreign_keys.iter().map(|key| &key.columns);
     let mut columns = table.keys.iter().chain(referring).flatten();
     if table.sample.width() != width {
-        return Err("the sample of a table has another number of columns");
+        return Err("the sample of a table has a different number of columns");
     }
-    if columns.any(|column| *column >= width) { Err("a key has a column that its table does not have") } else { Ok(()) }
+    if columns.any(|column| *column >= width) {
+        Err("a key refers to a column that its table does not have")
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -32,7 +36,7 @@ mod tests {
     use crate::query::{Column, ForeignKey, Rows, Value};
 
     #[test]
-    fn rows_of_a_run_have_its_columns() {
+    fn rejects_rows_that_do_not_match_their_run() {
         let mut rows = Rows::new(1);
         rows.push([Value::Null]);
         let check = |end: End, columns: &[&str]| {
@@ -45,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_columns_of_their_table() {
+    fn rejects_keys_beyond_the_columns() {
         let column = |name: &str| Column {
             name: name.to_owned(),
             declared: String::new(),

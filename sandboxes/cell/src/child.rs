@@ -44,8 +44,8 @@ impl Handlers {
         self
     }
 
-    /// Answers requests on standard input until it ends, which it does when the parent is gone. To the pool's own question it answers
-    /// what the process gave up.
+    /// Answers requests on standard input until it ends, which it does when the parent is gone. The pool itself may ask
+    /// for `confinement`.
     ///
     /// # Errors
     /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are not the same binary.
@@ -57,8 +57,8 @@ impl Handlers {
             let handler = request.split_first().and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
             let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
             let reply = answer(body).map_err(io::Error::other)?;
-            // An answer that is too long is no reason to end: others wait.
-            let reply = frame::finish(reply).or_else(|_| frame::finish(words::framed_excess()))?;
+            // A reply that is too long fails its own request; the cell can serve others.
+            let reply = frame::finish(reply).or_else(|_| frame::finish(words::framed_too_long()))?;
             frame::write(&mut replies, &reply)?;
         }
         Ok(())

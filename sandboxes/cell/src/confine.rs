@@ -1,8 +1,8 @@
 //! What a cell gives up before it touches untrusted work: files, new programs, the network, other processes.
 //!
-//! The sandbox inside the cell should never ask for any of it. These are the walls behind that wall, and each works without
-//! the others. [`isolate`] comes first, while the process has one thread; [`Isolation::confine`] last, when images are
-//! mapped and threads started.
+//! The sandbox inside the cell never needs any of it. These are further walls behind the sandbox, and each works
+//! without the others. Call [`isolate`] first, while the process has one thread, and [`Isolation::confine`] last, once
+//! images are mapped and threads started.
 
 mod files;
 mod filter;
@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 use crate::inherited::enter_namespaces;
 use crate::words::{Handler, Words};
 
-/// Something of the kernel that holds a process back. Not every kernel has each.
+/// A mechanism of the kernel that confines a process. Not every kernel has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
     /// System calls are filtered (seccomp).
     Seccomp,
-    /// No file but the images can be opened, no process outside be signalled (Landlock).
+    /// Only images can be opened, and no other process can be signalled (Landlock).
     Landlock,
-    /// Users, network and shared memory of its own (namespaces).
+    /// Separate users, network and shared memory (namespaces).
     Namespaces,
 }
 
@@ -57,9 +57,9 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Whether a wall holds.
+    /// Whether a wall is in place.
     #[must_use]
-    pub fn holds(self, wall: Wall) -> bool {
+    pub fn has(self, wall: Wall) -> bool {
         match wall {
             Wall::Seccomp => self.seccomp,
             Wall::Landlock => self.landlock,
@@ -67,9 +67,9 @@ impl Confinement {
         }
     }
 
-    /// Every wall, and whether it holds.
+    /// Every wall, and whether it is in place.
     pub fn walls(self) -> impl Iterator<Item = (Wall, bool)> {
-        Wall::ALL.into_iter().map(move |wall| (wall, self.holds(wall)))
+        Wall::ALL.into_iter().map(move |wall| (wall, self.has(wall)))
     }
 }
 
@@ -86,7 +86,7 @@ impl Words for Request {
     }
 }
 
-/// Answers what the process gave up.
+/// Answers [`Request`].
 pub(crate) struct Answer(pub(crate) Confinement);
 
 impl Handler for Answer {
@@ -97,18 +97,18 @@ impl Handler for Answer {
     }
 }
 
-/// The walls that could be built while the process had one thread.
+/// The walls that were set up while the process had one thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Isolation {
     landlock: bool,
     namespaces: bool,
 }
 
-/// Leaves the namespaces of the parent, and all files but what is `readable` and the process's own entry in `/proc`. Called before
-/// the process has a second thread: threads that exist already would keep what this one gives up.
+/// Leaves the namespaces of the parent, and gives up all files except those in `readable` and the process's own entry
+/// in `/proc`. Must be called before the process has a second thread: existing threads would not be restricted.
 #[must_use]
 pub fn isolate(readable: &[&Path]) -> Isolation {
-    // Where memory runs out, a cell is to end rather than the service. Not every system lets it.
+    // When memory runs out, the kernel should kill a cell rather than the service. Not every system allows this.
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let namespaces = enter_namespaces().is_ok();
     Isolation { namespaces, landlock: files::restrict(readable) }
@@ -129,7 +129,7 @@ impl Isolation {
         }
         let filtered = filter::apply();
         if let Err(error) = &filtered {
-            tracing::warn!(error, "system calls of the cell are not filtered");
+            tracing::warn!(error, "the cell runs without a filter of system calls");
         }
         let Self { landlock, namespaces } = self;
         Confinement { seccomp: filtered.is_ok(), landlock, namespaces }

@@ -4,15 +4,15 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// The end of a process that should have answered. It is never the result of a request: a process also ends when the
-/// system is short of memory or somebody kills it.
+/// The end of a process that should have answered. It is never the result of a request: a process also dies when the
+/// system is out of memory or someone kills it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
     reason: String,
     status: Option<ExitStatus>,
 }
 
-/// Signals by which a process ends over its own instructions.
+/// Signals that a process receives because of its own instructions.
 const CRASHES: [i32; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT, libc::SIGTRAP, libc::SIGSYS];
 
@@ -21,8 +21,8 @@ impl Death {
         Self { reason: reason.into(), status }
     }
 
-    /// Whether the process ended over its own instructions, not by an exit and not by a signal such as the SIGKILL of the
-    /// system's OOM killer.
+    /// Whether the process was ended by its own instructions: not by an exit, nor by a signal such as the SIGKILL of
+    /// the OOM killer.
     #[must_use]
     pub fn is_crash(&self) -> bool {
         self.status.and_then(|status| status.signal()).is_some_and(|signal| CRASHES.contains(&signal))
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_signals_of_the_process_itself_are_crashes() {
+    fn only_signals_from_its_own_instructions_are_crashes() {
         let ended = |raw| Death::new("no answer", Some(ExitStatus::from_raw(raw)));
         assert!(ended(libc::SIGSEGV).is_crash() && ended(libc::SIGABRT).is_crash());
         assert!(!ended(libc::SIGKILL).is_crash() && !ended(libc::SIGTERM).is_crash());

@@ -17,8 +17,8 @@ pub enum CellError {
         /// Why.
         error: io::Error,
     },
-    /// Every cell that was given the request died.
-    #[error("the cells that were given this request died: {0}")]
+    /// Every cell that received the request died.
+    #[error("every cell that received this request died: {0}")]
     Died(Death),
     /// The request took longer than its patience, so the cell was killed.
     #[error("a cell did not answer within {} ms and was killed", patience.as_millis())]

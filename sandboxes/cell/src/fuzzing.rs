@@ -1,4 +1,4 @@
-//! Entry points for fuzz targets for frames and replies of workers. Not part of the API.
+//! Entry points of the fuzz targets for frames and replies of workers. Not part of the API.
 
 use std::io;
 use std::pin::pin;
@@ -45,7 +45,7 @@ pub fn request<W: Words>(bytes: &[u8]) -> Option<W> {
     postcard::from_bytes(bytes).ok()
 }
 
-/// Reads a reply to a request of this kind, behind its mark, as the parent does.
+/// Reads a reply to a request of this kind, without its mark, as the parent does.
 ///
 /// # Errors
 /// If it is malformed.

@@ -35,15 +35,15 @@ fn ignore(signals: &[libc::c_int]) {
     }
 }
 
-/// Moves the process into namespaces of its own: of users, where it has no rights beyond its own files, and of the network, shared
-/// memory and host names, which are empty. The kernel lets only a process with one thread do so.
+/// Moves the process into new namespaces: a user namespace without privileges, and empty ones for the network, shared
+/// memory and host names. The kernel allows this only while the process has one thread.
 ///
 /// # Errors
-/// What the system says; many forbid it to processes without privileges.
-#[expect(unsafe_code, reason = "rustix cannot know that no namespace of descriptors is left")]
+/// The error of the system; many systems forbid it to unprivileged processes.
+#[expect(unsafe_code, reason = "rustix cannot know that the table of descriptors stays shared")]
 pub(crate) fn enter_namespaces() -> io::Result<()> {
     let own = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
-    // SAFETY: the table of descriptors stays shared, which is what the function asks about.
+    // SAFETY: `CLONE_FILES` is not among the flags, so the table of descriptors stays shared.
     unsafe { unshare_unsafe(own) }.map_err(io::Error::from)
 }
 

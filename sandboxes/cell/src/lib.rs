@@ -3,7 +3,7 @@
 //!
 //! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its standard input, one at a time.
 //! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
-//! dies costs its request another try, and nobody else anything.
+//! dies costs its request another attempt and affects no other request.
 
 mod checked;
 mod child;

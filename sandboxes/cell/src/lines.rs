@@ -1,18 +1,18 @@
-//! What a cell writes to its standard error, as lines of the log.
+//! Logs what a cell writes to its standard error.
 //!
-//! A cell that was taken over could write anything there, without end. So lines are cut, few of them are logged, and the
-//! rest is read and dropped, so that a cell never blocks on a full pipe.
+//! A compromised cell could write without end. So lines are truncated, a limited number of them is logged, and the rest
+//! is read and dropped, so that a cell never blocks on a full pipe.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Longest line that is logged, in bytes.
-const LONGEST: usize = 1_024;
+const MAX_LINE: usize = 1_024;
 
-/// Most lines of one cell that are logged. A cell that works as it should writes none.
-const MOST: usize = 50;
+/// Most lines of one cell that are logged. A healthy cell writes none.
+const MAX_LINES: usize = 50;
 
 /// Bytes read at once.
-const PIECE: usize = 4_096;
+const READ_SIZE: usize = 4_096;
 
 /// Splits a stream into lines with bounded memory.
 #[derive(Default)]
@@ -22,12 +22,12 @@ struct Lines {
 }
 
 impl Lines {
-    /// Takes a piece of the stream; `log` is called for each line that is complete and is to be logged.
+    /// Processes a piece of the stream; `log` is called for each complete line that is to be logged.
     fn take(&mut self, piece: &[u8], mut log: impl FnMut(&str)) {
         for byte in piece {
             match byte {
                 b'\n' => self.finish(&mut log),
-                byte if self.line.len() < LONGEST => self.line.push(*byte),
+                byte if self.line.len() < MAX_LINE => self.line.push(*byte),
                 // The rest of a line that is too long.
                 _ => {}
             }
@@ -36,12 +36,12 @@ impl Lines {
 
     fn finish(&mut self, log: &mut impl FnMut(&str)) {
         let line = std::mem::take(&mut self.line);
-        if line.iter().all(u8::is_ascii_whitespace) || self.logged > MOST {
+        if line.iter().all(u8::is_ascii_whitespace) || self.logged > MAX_LINES {
             return;
         }
         self.logged += 1;
-        if self.logged > MOST {
-            log("it writes more lines, which are dropped");
+        if self.logged > MAX_LINES {
+            log("further lines are dropped");
         } else {
             log(String::from_utf8_lossy(&line).trim_end());
         }
@@ -50,9 +50,9 @@ impl Lines {
 
 /// Logs the lines of a cell until the stream ends.
 pub(crate) async fn log(mut stream: impl AsyncRead + Unpin, process: u32) {
-    let (mut lines, mut piece) = (Lines::default(), vec![0; PIECE]);
+    let (mut lines, mut piece) = (Lines::default(), vec![0; READ_SIZE]);
     let mut log = |line: &str| tracing::warn!(process, line, "a cell wrote to its standard error");
-    // An error means that the stream has ended as well.
+    // An error ends the stream as well.
     while let Ok(read @ 1..) = stream.read(&mut piece).await {
         lines.take(&piece[..read], &mut log);
     }
@@ -73,21 +73,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_joined_over_pieces() {
+    fn joins_lines_across_pieces() {
         assert_eq!(logged(&[b"one\ntw", b"o\n\n", b"three"]), ["one", "two", "three"]);
     }
 
     #[test]
-    fn a_long_line_is_cut() {
+    fn truncates_long_lines() {
         let long = vec![b'x'; 1 << 20];
         let lines = logged(&[&long, b"y\nnext\n"]);
-        assert_eq!((lines[0].len(), lines[1].as_str(), lines.len()), (LONGEST, "next", 2));
+        assert_eq!((lines[0].len(), lines[1].as_str(), lines.len()), (MAX_LINE, "next", 2));
     }
 
     #[test]
-    fn a_flood_of_lines_is_logged_in_part() {
+    fn limits_the_number_of_logged_lines() {
         let lines = logged(&["flood\n".repeat(100_000).as_bytes()]);
-        assert_eq!(lines.len(), MOST + 1);
-        assert_eq!(lines.last().map(String::as_str), Some("it writes more lines, which are dropped"));
+        assert_eq!(lines.len(), MAX_LINES + 1);
+        assert_eq!(lines.last().map(String::as_str), Some("further lines are dropped"));
     }
 }

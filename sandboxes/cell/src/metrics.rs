@@ -12,17 +12,17 @@ pub const NAMES: &[&str] = &[ENDED, CONFINED];
 
 pub(crate) fn describe() {
     describe_counter!(ENDED, Unit::Count, "Cells that ended while the pool was in use, by reason.");
-    describe_gauge!(CONFINED, "Whether cells gave something up before they took work, by wall.");
+    describe_gauge!(CONFINED, "Whether cells are confined by a mechanism of the kernel, by wall.");
 }
 
-/// Notes that a cell ended or was ended.
+/// Counts a cell that ended or was killed.
 pub(crate) fn ended(reason: &'static str) {
     counter!(ENDED, "reason" => reason).increment(1);
 }
 
-/// Notes what cells gave up.
+/// Reports how cells are confined.
 pub(crate) fn confined(confinement: Confinement) {
-    for (wall, holds) in confinement.walls() {
-        gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(holds)));
+    for (wall, is_in_place) in confinement.walls() {
+        gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(is_in_place)));
     }
 }

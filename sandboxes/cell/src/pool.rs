@@ -22,7 +22,7 @@ pub struct CellOptions {
     pub arguments: Vec<OsString>,
     /// How many cells there are at most. One for each core: threads of one process contend in page faults, processes do not.
     pub count: usize,
-    /// Requests after which a cell is replaced, so that nothing an attack left behind stays for long.
+    /// Requests after which a cell is replaced, so that a compromised cell does not last.
     pub uses: u32,
 }
 
@@ -35,12 +35,12 @@ pub enum Settled<R> {
     Overran,
 }
 
-/// Cells that are given a request before it fails. One may die with the system short of memory, or because somebody
-/// restarts things; several in a row say that there is no point.
+/// Cells that receive a request before it fails. One may die because the system is out of memory or an operator kills
+/// processes; after several in a row another attempt is unlikely to succeed.
 const TRIES: u32 = 3;
 
-/// How long a cell may take to say what it gave up.
-const STATE: Duration = Duration::from_secs(10);
+/// How long a cell may take to report its confinement.
+const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A pool of cells. Cheap to clone: clones share the cells. Starts them when they are first needed.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ pub struct Cells(Arc<Inner>);
 
 struct Inner {
     options: CellOptions,
-    /// One permit for each cell that may be at work, in this pool and in those beside it.
+    /// One permit for each cell that may be at work, in this pool and its siblings.
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Cell>>,
     /// Whether the pool is stopping; running requests watch it.
@@ -63,10 +63,10 @@ impl Cells {
         Self::with_permits(options, free)
     }
 
-    /// A pool for another kind of work. It has processes of its own, and takes turns with this one: together they work on as
-    /// many requests at once as this one does alone.
+    /// A pool for another kind of work. It has its own processes and shares the limit on running requests: together
+    /// both pools run as many requests at once as this one does alone.
     #[must_use]
-    pub fn beside(&self, options: CellOptions) -> Self {
+    pub fn sibling(&self, options: CellOptions) -> Self {
         Self::with_permits(CellOptions { count: self.count(), ..options }, Arc::clone(&self.0.free))
     }
 
@@ -100,10 +100,10 @@ impl Cells {
         self.0.options.count.max(1)
     }
 
-    /// Waits for a turn, no longer than `wait`. Whoever has it may ask one request after another.
+    /// Waits for a turn, no longer than `wait`. The holder may ask one request after another.
     ///
     /// # Errors
-    /// [`CellError::Busy`] when there was none in time, [`CellError::Stopping`].
+    /// [`CellError::Busy`] when none became free in time, [`CellError::Stopping`].
     pub async fn turn(&self, wait: Duration) -> Result<Turn<'_>, CellError> {
         match tokio::time::timeout(wait, self.0.free.acquire()).await {
             Ok(Ok(_permit)) => Ok(Turn { cells: self, _permit }),
@@ -112,7 +112,7 @@ impl Cells {
         }
     }
 
-    /// As [`Turn::ask`], when it has its turn.
+    /// Waits for a turn, then as [`Turn::ask`].
     ///
     /// # Errors
     /// [`CellError`].
@@ -120,7 +120,7 @@ impl Cells {
         self.turn(Duration::MAX).await?.ask(request, patience).await
     }
 
-    /// As [`Turn::settle`], when it has its turn.
+    /// Waits for a turn, then as [`Turn::settle`].
     ///
     /// # Errors
     /// [`CellError`].
@@ -128,18 +128,18 @@ impl Cells {
         self.turn(Duration::MAX).await?.settle(request, patience).await
     }
 
-    /// What the cells of this pool gave up before they took work.
+    /// How the cells of this pool are confined.
     ///
     /// # Errors
     /// [`CellError`].
     pub async fn confinement(&self) -> Result<Confinement, CellError> {
-        let confinement = self.ask(&confine::Request, STATE).await?;
+        let confinement = self.ask(&confine::Request, CONFINEMENT_TIMEOUT).await?;
         metrics::confined(confinement);
         Ok(confinement)
     }
 
-    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells. Pools beside this one
-    /// get no turn any more; their idle cells end when they are stopped or dropped.
+    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells. Sibling pools
+    /// get no more turns; their idle cells end when they are stopped or dropped.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
         self.0.free.close();
@@ -190,11 +190,11 @@ impl Cells {
         }
     }
 
-    /// Starts a cell in the place of one that is not asked again, before there is a request for it.
+    /// Starts a replacement for a cell that is not used again, before a request needs it.
     fn replace(&self) {
         match Cell::start(&self.0.options) {
             Ok(cell) => self.put_back(cell),
-            // The request that needs it will try again and tell.
+            // The next request that needs a cell tries again and reports the error.
             Err(error) => tracing::warn!(%error, "a cell could not be replaced"),
         }
     }
@@ -206,7 +206,7 @@ impl Cells {
             if cell.is_alive() {
                 return Ok(cell);
             }
-            tracing::warn!("an idle cell was gone");
+            tracing::warn!("an idle cell died");
             ended("died");
         }
     }
@@ -216,15 +216,15 @@ impl Cells {
     }
 }
 
-/// The right to have one cell at work. Dropping it gives it to the next in line.
+/// The right to run one request at a time. Dropping it passes it to the next waiter.
 pub struct Turn<'a> {
     cells: &'a Cells,
     _permit: SemaphorePermit<'a>,
 }
 
 impl Turn<'_> {
-    /// Asks a cell and reads its answer. `patience` counts from when a cell begins. A request whose cell dies is given to
-    /// another cell, a few times. Dropping the future kills the cell that runs the request.
+    /// Asks a cell and reads its answer. `patience` counts from when a cell begins. A request whose cell dies is
+    /// retried in another cell, up to three times in all. Dropping the future kills the cell that runs the request.
     ///
     /// # Errors
     /// [`CellError`].

@@ -14,15 +14,15 @@ use crate::{CellError, Death, frame, lines};
 /// How soon most requests are answered.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
-/// How long the end of a process that closed its pipes may take. One that dumps or frees much memory takes a while.
-const OWN_END: Duration = Duration::from_secs(1);
+/// How long a process that closed its pipes may take to end. Freeing much memory takes a while.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running cell. Dropping it kills the process.
 pub(crate) struct Cell {
     process: Child,
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
-    /// Requests it has answered.
+    /// Number of requests it has answered.
     uses: u32,
 }
 
@@ -47,7 +47,7 @@ impl Cell {
             .env("TZ", "UTC0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // The operator's terminal is none of its business.
+            // A cell must not write to the operator's terminal.
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
@@ -59,12 +59,12 @@ impl Cell {
         Ok(Self { process, requests, replies: BufReader::new(replies), uses: 0 })
     }
 
-    /// Whether the process still runs, as far as the system has told.
+    /// Whether the process still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Requests it has answered.
+    /// Number of requests it has answered.
     pub(crate) fn uses(&self) -> u32 {
         self.uses
     }
@@ -115,7 +115,7 @@ impl Cell {
     /// Kills the process, reaps it and says how it ended.
     async fn end(&mut self, reason: String) -> Death {
         // A cell that died by itself has its own status; give it a moment to be seen before killing it.
-        let ended = tokio::time::timeout(OWN_END, self.process.wait()).await;
+        let ended = tokio::time::timeout(EXIT_TIMEOUT, self.process.wait()).await;
         if let Ok(Ok(status)) = ended {
             return Death::new(reason, Some(status));
         }

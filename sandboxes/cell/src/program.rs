@@ -114,7 +114,7 @@ pub enum Reply {
     Images(Vec<ImageInfo>),
     /// The cell cannot do it: the image is missing or broken. Not the program's fault.
     Unable(String),
-    /// The cell could not do it this time: the system has no memory. Not the program's fault.
+    /// The cell failed this time, for example because the system is out of memory. Not the program's fault.
     Failed(String),
 }
 

@@ -13,7 +13,7 @@ use crate::{Words, checked};
 /// Steps the scripts of a database may take: some seconds, or millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
 
-/// Bytes that a run may take in a reply beside its rows: names of columns, a message.
+/// Bytes that a run may take in a reply in addition to its rows: column names, a message.
 pub const RUN_OVERHEAD: u64 = 2 << 20;
 
 /// Longest image, in bytes.
@@ -22,10 +22,10 @@ pub const MAX_IMAGE: usize = 128 << 20;
 /// Rows of each table that a description shows at most.
 pub const SAMPLE: usize = 200;
 
-/// Bytes of a text or blob that a description shows at most.
+/// Longest text or blob in the sample of a description, in bytes; longer ones are cut.
 pub const SAMPLE_CELL: usize = 16_000;
 
-/// Bytes of rows after which a description shows no more of them, over all tables.
+/// Bytes of sample rows, over all tables, after which a description samples no more.
 pub const SAMPLE_BYTES: usize = 16 << 20;
 
 /// A request.
@@ -94,7 +94,8 @@ pub struct Run {
     pub limits: Limits,
     /// Whether scans without an order of their own run backwards, to see whether the result depends on it.
     pub reverse: bool,
-    /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] and [`RUN_OVERHEAD`] are room for any one run.
+    /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] plus [`RUN_OVERHEAD`] is enough for any
+    /// one run.
     pub reply_bytes: u64,
 }
 
@@ -119,9 +120,9 @@ pub enum Reply {
     Built(Result<ByteBuf, String>),
     /// To [`Request::Describe`].
     Described(Vec<Table>),
-    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. What does not fit into
-    /// [`Run::reply_bytes`] is left out and has to be asked for again: statements at the end, and databases of the last statement
-    /// that is here. There is at least one run.
+    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. Runs that do not
+    /// fit into [`Run::reply_bytes`] are left out and must be requested again: whole statements at the end, and
+    /// databases of the last statement included. There is at least one run.
     Ran(Vec<Vec<Ran>>),
     /// To [`Request::Run`]: the first run alone does not fit into [`Run::reply_bytes`].
     TooLarge {
@@ -202,13 +203,13 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// A run that gave no rows.
+    /// A run without rows.
     #[must_use]
     pub fn ended(end: End) -> Self {
         Self { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
     }
 
-    /// Bytes it takes in a reply, or a little more.
+    /// Upper bound on the bytes it takes in a reply.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         // Tags, lengths and counts take at most ten bytes each.
@@ -238,8 +239,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// How many rows it has.
     pub count: u64,
-    /// Some of them, spread over the table: at most [`SAMPLE`], fewer when [`SAMPLE_BYTES`] are used up. Texts and blobs are cut to
-    /// [`SAMPLE_CELL`].
+    /// Some of them, spread over the table: at most [`SAMPLE`], fewer once [`SAMPLE_BYTES`] are used up. Texts and
+    /// blobs are cut to [`SAMPLE_CELL`] bytes.
     pub sample: Rows,
 }
 
@@ -298,7 +299,7 @@ fn as_bytes<S: Serializer>(bytes: &Arc<Vec<u8>>, serializer: S) -> Result<S::Ok,
     serde_bytes::serialize(bytes.as_slice(), serializer)
 }
 
-/// Rows as they are received: `count` and `width` may claim more than `cells` holds.
+/// Rows as received: `count` and `width` may claim more cells than there are.
 #[derive(Deserialize)]
 struct Unchecked {
     width: u32,
@@ -314,12 +315,16 @@ impl TryFrom<Unchecked> for Rows {
         let Unchecked { width, count, cells } = received;
         let (mut rest, mut found) = (cells.as_slice(), 0u64);
         while !rest.is_empty() {
-            next_cell(&mut rest).ok_or("a cell of a row is cut off or of an unknown type")?;
+            next_cell(&mut rest).ok_or("a cell of a row is truncated or of an unknown type")?;
             found += 1;
         }
-        // Rows without cells would take no bytes, however many there are.
+        // Any number of rows without cells would take no bytes.
         let is_complete = u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
-        if is_complete { Ok(Self { width, count, cells: Arc::new(cells) }) } else { Err("the rows have another number of cells") }
+        if is_complete {
+            Ok(Self { width, count, cells: Arc::new(cells) })
+        } else {
+            Err("the rows do not have the number of cells that they claim")
+        }
     }
 }
 
@@ -449,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn received_rows_have_the_cells_they_claim() {
+    fn rejects_rows_without_the_cells_they_claim() {
         let of =
             |width: u32, count: u64, cells: &[u8]| Rows::try_from(Unchecked { width, count, cells: cells.to_vec() });
         assert_eq!(of(2, 1, &[0, 0]).map(|rows| rows.rows().count()), Ok(1));
@@ -472,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_takes_no_more_bytes_than_it_says() {
+    fn bytes_of_a_run_bound_its_encoding() {
         let mut rows = Rows::new(2);
         (0..1_000).for_each(|at| rows.push([Value::Integer(at), Value::Null]));
         let columns = vec!["a".to_owned(), "b".repeat(300)];

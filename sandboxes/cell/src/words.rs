@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::frame::{self, MAX_FRAME};
 use crate::CellError;
+use crate::frame::{self, MAX_FRAME};
 
 /// Requests about one kind of work.
 pub trait Words: Serialize + DeserializeOwned {
@@ -16,7 +16,7 @@ pub trait Words: Serialize + DeserializeOwned {
     /// A request that asks for next to nothing, to see whether cells answer at all.
     fn probe() -> Self;
 
-    /// Checks a reply that was received: untrusted work may have taken over the worker that sent it.
+    /// Validates a received reply: untrusted work may have compromised the worker that sent it.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -33,7 +33,7 @@ pub trait Handler {
     /// Answers one request.
     fn answer(&mut self, request: Self::Request) -> <Self::Request as Words>::Reply;
 
-    /// Whether something happened that should not, so that the cell is not to be trusted with another request.
+    /// Whether a request may have compromised the cell, so that it must not be given another one.
     fn is_tainted(&self) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub trait Handler {
 
 /// First byte of a reply.
 mod mark {
-    /// The cell can be asked again.
+    /// The cell can serve further requests.
     pub(super) const GOOD: u8 = 0;
     /// The cell is to be replaced.
     pub(super) const TAINTED: u8 = 1;
@@ -56,8 +56,8 @@ pub(crate) fn framed_reply<R: Serialize>(reply: &R, is_tainted: bool) -> Result<
     postcard::to_extend(reply, frame)
 }
 
-/// What stands for a reply that does not fit into a frame.
-pub(crate) fn framed_excess() -> Vec<u8> {
+/// Replaces a reply that does not fit into a frame.
+pub(crate) fn framed_too_long() -> Vec<u8> {
     let mut frame = frame::begin();
     frame.push(mark::TOO_LONG);
     frame
@@ -71,7 +71,7 @@ pub(crate) fn framed<W: Words>(request: &W) -> Result<Vec<u8>, CellError> {
     frame::finish(frame).map_err(|error| CellError::Message(error.to_string()))
 }
 
-/// Reads what a cell answered, and says whether the cell can be asked again.
+/// Reads the reply of a cell; also returns whether the cell can serve further requests.
 pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> (Result<W::Reply, CellError>, bool) {
     match bytes.split_first() {
         Some((&mark::GOOD, body)) => {
@@ -80,14 +80,12 @@ pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> (Result<W::Reply, CellError>, 
             (reply, is_good)
         }
         Some((&mark::TAINTED, body)) => (read_reply::<W>(body), false),
-        Some((&mark::TOO_LONG, _)) => {
-            (Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))), true)
-        }
+        Some((&mark::TOO_LONG, _)) => (Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))), true),
         _ => (Err(CellError::Message("the reply has no mark".to_owned())), false),
     }
 }
 
-/// Reads a reply behind its mark.
+/// Reads a reply without its mark.
 pub(crate) fn read_reply<W: Words>(body: &[u8]) -> Result<W::Reply, CellError> {
     let reply: W::Reply = postcard::from_bytes(body).map_err(|error| unreadable(&error))?;
     W::check(&reply).map_err(|reason| CellError::Message(reason.to_owned()))?;

@@ -16,7 +16,7 @@ pub(crate) fn empty() -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_MEMORY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_in_memory_with_flags_and_vfs(flags, system::SYSTEM)?;
     connection.execute_batch("pragma temp_store=2; pragma foreign_keys=0; pragma cell_size_check=1;")?;
-    // A schema may come with an image. It may call what is harmless and nothing else.
+    // The schema may come from an untrusted image, so it may call only harmless functions.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     Ok(connection)
@@ -27,7 +27,7 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) meter: Meter,
     pub(crate) noted: guard::Noted,
-    /// Longest value that a table stores, in bytes; 0 where statements may make longer ones anyhow.
+    /// Longest value that a table stores, in bytes; 0 if statements may make longer ones anyway.
     pub(crate) longest_cell: usize,
     pub(crate) bytes: usize,
 }
@@ -36,7 +36,7 @@ impl Opened {
     /// Opens an image under every guard.
     ///
     /// # Errors
-    /// When it is no database, or takes too much to read.
+    /// If it is not a database, or reading it exceeds the limits.
     pub(crate) fn open(image: &[u8], originals: &Originals) -> Result<Self, String> {
         image::read(image, |mut connection, meter| {
             let longest_cell = image::longest_cell(&connection, image.len())?;

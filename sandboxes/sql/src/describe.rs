@@ -10,20 +10,20 @@ use crate::image;
 /// Describes the tables of an image, in the order they were made.
 ///
 /// # Errors
-/// When it is no database, or takes too much to read.
+/// If it is not a database, or reading it exceeds the limits.
 pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>, String> {
     image::read(image, |connection, _| {
-        let mut room = SAMPLE_BYTES;
-        image::tables(&connection)?.iter().map(|name| table(&connection, name, &mut room)).collect()
+        let mut bytes_left = SAMPLE_BYTES;
+        image::tables(&connection)?.iter().map(|name| table(&connection, name, &mut bytes_left)).collect()
     })
 }
 
-/// Describes one table. `room` is what is left of the bytes of samples.
-fn table(connection: &Connection, name: &str, room: &mut usize) -> Result<Table> {
+/// Describes one table. `bytes_left` is what is left for samples.
+fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<Table> {
     let table = quoted(name);
     let mut primary = Vec::new();
     let mut columns = Vec::new();
-    // Generated columns are not among these.
+    // These do not include generated columns.
     let mut info = connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
     let mut rows = info.query([name])?;
     while let Some(row) = rows.next()? {
@@ -56,14 +56,14 @@ fn table(connection: &Connection, name: &str, room: &mut usize) -> Result<Table>
         keys.extend(indexed.filter(|key| !keys.contains(key)));
     }
     let foreign_keys = foreign_keys(connection, name, &index)?;
-    let sample = sample(connection, &table, &columns, count, room)?;
+    let sample = sample(connection, &table, &columns, count, bytes_left)?;
     let count = u64::try_from(count).unwrap_or_default();
     Ok(Table { name: name.to_owned(), columns, keys, has_primary_key, foreign_keys, count, sample })
 }
 
-/// Counts the rows, and finds out which columns hold NULL and which hold no value twice.
+/// Counts the rows, and finds out which columns contain NULL and which have distinct values only.
 fn look_at_values(connection: &Connection, table: &str, columns: &mut [Column]) -> Result<i64> {
-    // All in one statement that visits every row: a count alone is one instruction, which no limit interrupts.
+    // One statement that visits every row: `count(*)` alone is a single instruction, which no limit can interrupt.
     let counts: String = columns.iter().map(|column| format!(", count({})", quoted(&column.name))).collect();
     let counts: Vec<i64> = connection.query_row(&format!("select count(*){counts} from {table}"), [], |row| {
         (0..=columns.len()).map(|column| row.get(column)).collect()
@@ -99,8 +99,14 @@ fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Opt
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
 
-/// Rows spread evenly over a table, as many as there is room for.
-fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64, room: &mut usize) -> Result<Rows> {
+/// Rows spread evenly over a table, within the bytes left.
+fn sample(
+    connection: &Connection,
+    table: &str,
+    columns: &[Column],
+    count: i64,
+    bytes_left: &mut usize,
+) -> Result<Rows> {
     let mut sample = Rows::new(columns.len());
     if columns.is_empty() {
         return Ok(sample);
@@ -120,8 +126,8 @@ fn sample(connection: &Connection, table: &str, columns: &[Column], count: i64, 
                 Ok(ValueRef::Blob(bytes)) => Value::Blob(cut(bytes)),
                 Ok(ValueRef::Null) | Err(_) => Value::Null,
             }));
-            *room = room.saturating_sub(sample.bytes() - before);
-            if *room == 0 {
+            *bytes_left = bytes_left.saturating_sub(sample.bytes() - before);
+            if *bytes_left == 0 {
                 break;
             }
         }

@@ -16,7 +16,7 @@ const LONGEST_WHERE_NEEDED: usize = 100_000;
 /// Longest statement, in bytes.
 const LONGEST_STATEMENT: i32 = 100_000;
 
-/// Bytes of names that the columns of a statement may have together. A schema may hold longer ones than a statement can write.
+/// Most bytes of the column names of a statement together. A schema can contain longer names than a statement.
 pub(crate) const LONGEST_NAMES: usize = 1 << 20;
 
 /// Functions no query of a task needs: they reach out, tell the version of this build, or are slow inside one instruction.

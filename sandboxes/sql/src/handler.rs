@@ -44,7 +44,7 @@ impl Databases {
 
     fn run(&mut self, wanted: &Run) -> Reply {
         let mut all: Vec<Vec<Ran>> = Vec::with_capacity(wanted.statements.len());
-        let mut room = wanted.reply_bytes;
+        let mut bytes_left = wanted.reply_bytes;
         for sql in &wanted.statements {
             let mut runs = Vec::with_capacity(wanted.on.len());
             for (image, steps) in &wanted.on {
@@ -54,7 +54,7 @@ impl Databases {
                     Err(message) => return Reply::Unable(message),
                 };
                 let bytes = ran.bytes();
-                if bytes > room {
+                if bytes > bytes_left {
                     if all.is_empty() && runs.is_empty() {
                         return Reply::TooLarge { bytes };
                     }
@@ -63,7 +63,7 @@ impl Databases {
                     }
                     return Reply::Ran(all);
                 }
-                room -= bytes;
+                bytes_left -= bytes;
                 let ended = ran.end != End::Rows;
                 runs.push(ran);
                 if ended {

@@ -11,7 +11,7 @@ use crate::connection::Opened;
 use crate::guard::LONGEST_NAMES;
 use crate::system::{self, memory};
 
-/// Longest message of an error, in bytes: some repeat what a statement or a schema says.
+/// Longest error message, in bytes: some messages quote the statement or the schema.
 const LONGEST_MESSAGE: usize = 8_000;
 
 /// Runs a statement within a number of steps.

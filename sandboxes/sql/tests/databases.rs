@@ -314,7 +314,7 @@ fn scripts_make_databases_and_nothing_else() {
     refused(of("create virtual table f using fts5(a)"), "a virtual table");
     refused(of("with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"), "steps");
     let image = Some(ByteBuf::from(b"not a database at all".to_vec()));
-    refused(reply(&mut databases, Build { image, ..Build::default() }), "no SQLite database");
+    refused(reply(&mut databases, Build { image, ..Build::default() }), "not an SQLite database");
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn damaged_images_are_rejected() {
     image.copy_within(cell..cell + 4, interior + 8);
     let build = Build { image: Some(ByteBuf::from(image)), ..Build::default() };
     let message = reply(&mut asked.databases, build).unwrap_err();
-    assert!(message.starts_with("the image is damaged: "), "{message}");
+    assert!(message.contains("2nd reference to page"), "{message}");
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn an_image_is_kept_until_others_need_the_room() {
 }
 
 #[test]
-fn a_reply_ends_where_its_room_ends() {
+fn a_reply_stays_within_its_bytes() {
     let mut asked = Asked::of(SCHEMA);
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
     let size = asked.ask(large).bytes();
@@ -406,18 +406,18 @@ fn a_reply_ends_where_its_room_ends() {
     };
     assert_eq!(counts(runs([large, small], u64::MAX)), [3, 3]);
     assert_eq!(counts(runs([large, small], 4 * size)), [3, 3]);
-    assert_eq!(counts(runs([large, small], 3 * size)), [3], "no room for another statement");
-    assert_eq!(counts(runs([large, small], 3 * size - 1)), [2], "no room for the last database");
+    assert_eq!(counts(runs([large, small], 3 * size)), [3], "another statement does not fit");
+    assert_eq!(counts(runs([large, small], 3 * size - 1)), [2], "the last database does not fit");
     assert_eq!(counts(runs([small, large], 2 * size)), [3, 1], "the last statement lacks databases");
     assert_eq!(counts(runs([large, small], size)), [1]);
     match runs([large, small], size - 1) {
         Reply::TooLarge { bytes } => assert_eq!(bytes, size),
-        other => panic!("{other:?} takes more than its room"),
+        other => panic!("{other:?} exceeds the limit"),
     }
 }
 
 #[test]
-fn descriptions_show_long_values_in_part() {
+fn descriptions_truncate_long_values() {
     let mut asked = Asked::of(&format!(
         "create table l(x text, y blob); create table m(z, a, b, c, d, e, f);
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 300)

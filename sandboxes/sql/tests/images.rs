@@ -1,4 +1,5 @@
-//! Images that are made to harm, or broken: each is refused or answered, within steps and memory, and none ends the process.
+//! Hostile and broken images: each is rejected or answered within limits on steps and memory, and none ends the
+//! process.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap is a failing test")]
 
@@ -23,7 +24,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Before any other use of SQLite, which takes its memory from here.
+    /// Must come before any other use of SQLite, which gets its allocator here.
     fn new() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +47,7 @@ impl Asked {
         }
     }
 
-    /// Runs a statement on an image that is known by a number.
+    /// Runs a statement on an image, which `number` identifies.
     fn run(&mut self, number: u64, image: &[u8], sql: &str) -> Result<Ran, String> {
         let on = vec![(named(number, image), 2_000_000)];
         let run = Run { statements: vec![sql.to_owned()], on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
@@ -57,8 +58,8 @@ impl Asked {
         }
     }
 
-    /// Holds that every request about an image is refused with this message.
-    fn refuses(&mut self, image: &[u8], message: &str) {
+    /// Asserts that every request about an image is rejected with this message.
+    fn rejects(&mut self, image: &[u8], message: &str) {
         let built = self.build(image).map(drop);
         let described = self.describe(image).map(drop);
         let ran = self.run(1, image, "select 1").map(drop);
@@ -75,7 +76,7 @@ fn named(number: u64, image: &[u8]) -> Image {
     Image { hash, bytes: Some(ByteBuf::from(image)) }
 }
 
-/// The image that scripts make without any guard.
+/// The image that a script makes without any guard.
 fn unguarded(script: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(&format!("pragma page_size = {PAGE};")).unwrap();
@@ -98,7 +99,7 @@ fn point(image: &mut [u8], page: usize, child: usize) {
     image[start + 8..start + 12].copy_from_slice(&child);
 }
 
-/// A table of so many rows that nobody can visit them, in an image of usual size: inner pages of its tree share their children.
+/// A table with too many rows to visit in an image of ordinary size: inner pages of its tree share their children.
 fn endless_table() -> Vec<u8> {
     let mut image = unguarded(
         "create table t(a integer primary key, b text);
@@ -111,19 +112,19 @@ fn endless_table() -> Vec<u8> {
 }
 
 #[test]
-fn tables_without_end_are_refused() {
+fn endless_tables_are_rejected() {
     let mut asked = Asked::new();
     let image = endless_table();
     let built = asked.build(&image).unwrap_err();
     assert!(built.contains("2nd reference to page"), "{built}");
     for refused in [asked.describe(&image).map(drop), asked.run(1, &image, "select 1").map(drop)] {
         let said = refused.unwrap_err();
-        assert!(said.contains("steps to read"), "{said}");
+        assert!(said.contains("reading the database takes more than"), "{said}");
     }
 }
 
 #[test]
-fn generated_columns_are_not_computed_to_look_at_a_database() {
+fn checking_a_database_computes_no_generated_columns() {
     let mut asked = Asked::new();
     let image = unguarded(
         "create table t(a, c as (hex(zeroblob(15000))) stored); insert into t(a) values (1), (null);
@@ -135,12 +136,12 @@ fn generated_columns_are_not_computed_to_look_at_a_database() {
     assert_eq!((tables.len(), tables[0].count, columns), (1, 2, vec![("a", true)]));
     assert_eq!(asked.run(1, &image, "select count(a) from t").unwrap().end, End::Rows);
     assert_eq!(asked.run(1, &image, "select b from t").unwrap().end, End::TooLong);
-    // What a table stores is not too long.
+    // Stored values are never too long.
     assert_eq!(asked.run(1, &image, "select c || '' from t").unwrap().end, End::Rows);
 }
 
 #[test]
-fn views_triggers_and_indexes_are_not_evaluated_to_look_at_a_database() {
+fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
     let mut asked = Asked::new();
     let image = unguarded(&format!(
         "create table t(a check (a < 10)); insert into t values (1), (2), (3);
@@ -168,28 +169,28 @@ fn virtual_tables_are_not_described() {
 }
 
 #[test]
-fn views_that_pass_for_tables_are_refused() {
+fn views_declared_as_tables_are_rejected() {
     let mut asked = Asked::new();
     for root in [0, 2] {
         let image = unguarded(&format!(
             "create table t(a); pragma writable_schema = on;
              insert into sqlite_schema values ('table', 'v', 'v', {root}, 'create view v as {ENDLESS}');"
         ));
-        asked.refuses(&image, "malformed database schema");
+        asked.rejects(&image, "malformed database schema");
     }
 }
 
 #[test]
-fn names_that_are_not_utf_8_are_refused() {
+fn names_that_are_not_utf_8_are_rejected() {
     let mut asked = Asked::new();
     let mut image = unguarded("create table t(unusual, other); insert into t values (1, zeroblob(20000));");
     let at = image.windows(7).position(|window| window == b"unusual").unwrap();
     image[at + 1] = 0xff;
-    asked.refuses(&image, "not UTF-8");
+    asked.rejects(&image, "not UTF-8");
 }
 
 #[test]
-fn broken_images_are_answered_or_refused() {
+fn broken_images_are_answered_or_rejected() {
     let mut asked = Asked::new();
     let whole = unguarded(
         "create table t(a integer primary key, b text collate nocase, c as (length(b)), unique (b, a));

@@ -1,4 +1,4 @@
-//! `libsqlite3-sys` in its present version, under the version that sqlx asks for. Owns nothing.
+//! Re-exports a current `libsqlite3-sys` under a version that sqlx accepts. Owns nothing.
 #![no_std]
 
 pub use newest::*;

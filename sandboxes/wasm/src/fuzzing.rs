@@ -1,4 +1,4 @@
-//! Entry points for the fuzz target for messages of guests. Not part of the API.
+//! Entry points of the fuzz target for messages of guests. Not part of the API.
 
 use assay_cell::program::End;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub fn write(header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> {
     message::write(header, blobs)
 }
 
-/// How a program ended, by what its instance replied.
+/// How a program ended, according to the reply of its instance.
 #[must_use]
 pub fn end(reply: &[u8]) -> End {
     guest::end_of(reply)

@@ -17,7 +17,7 @@ const MAX_RESULT: usize = 32 << 20;
 pub(crate) struct Guest {
     store: Store<State>,
     exports: Exports,
-    /// Whether it ended as no guest should.
+    /// Whether it ended with an unexpected trap.
     is_broken: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Stopped {
     Ended(End),
     /// The other instance ended first; how is told there.
     ByPeer,
-    /// The system gave no memory, so there is no result.
+    /// The system is out of memory, so there is no result.
     ByHost,
 }
 
@@ -69,8 +69,8 @@ impl Guest {
         call(&mut self.store, &exports, message).map_err(|error| self.stopped(&error))
     }
 
-    /// Whether it ended by a trap that neither a limit nor a full stack explains: then something broke the interpreter, and the
-    /// process is not to be trusted further.
+    /// Whether it ended with a trap other than a limit or a stack overflow. Then the program broke the interpreter, and
+    /// the process must not be trusted further.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }

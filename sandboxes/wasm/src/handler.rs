@@ -29,7 +29,7 @@ const JUDGE_MEMORY: u64 = 512 << 20;
 pub struct Programs {
     images: Vec<Result<Image, ImageError>>,
     companion: Companion,
-    /// Set once a program broke its interpreter.
+    /// Set when a program broke its interpreter.
     tainted: Arc<AtomicBool>,
     _engine: Engine,
 }
@@ -75,8 +75,8 @@ impl Programs {
         }
     }
 
-    /// Notes how an instance ended, now that it is not asked any more.
-    fn leave(&self, guest: &Guest) {
+    /// Records whether an instance that is no longer used was broken.
+    fn finish(&self, guest: &Guest) {
         self.tainted.fetch_or(guest.is_broken(), Ordering::Relaxed);
     }
 
@@ -88,7 +88,7 @@ impl Programs {
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
         let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
         let answer = guest.ask(header(json!({"op": "compile", "names": names})), &texts);
-        self.leave(&guest);
+        self.finish(&guest);
         Ok(match answer {
             Ok(answer) => match Message::read(&answer) {
                 Some(message) if message.text("end") == "compiled" => Compiled::Code(message.blob().to_vec()),
@@ -113,7 +113,7 @@ impl Programs {
             Test::Stdin(input) => {
                 let mut guest = load(image, run, "__main__", input.clone())?;
                 let end = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
-                self.leave(&guest);
+                self.finish(&guest);
                 Ok(ran(&guest, run, end))
             }
             Test::Call { function, args, kwargs } => {
@@ -123,7 +123,7 @@ impl Programs {
                     let call = header(json!({"op": "call", "function": function}));
                     end = end_of_ask(guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]))?;
                 }
-                self.leave(&guest);
+                self.finish(&guest);
                 Ok(ran(&guest, run, end))
             }
             Test::Assert { setup, text } => self.judge(image, run, setup, text),
@@ -158,7 +158,7 @@ impl Programs {
         Ok(ran)
     }
 
-    /// Judges a program that answers on `line`.
+    /// Runs the judge of a program that answers on `line`.
     fn verdict(&self, image: &Image, run: &Run, line: &Line, setup: &str, text: &str) -> Result<End, Trouble> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
@@ -166,20 +166,20 @@ impl Programs {
         judge.connect(line.clone());
         judge.begin(limits).map_err(broken)?;
         let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
-        self.leave(&judge);
+        self.finish(&judge);
         match answer {
-            // How the program ended is told by the program's own thread.
+            // The program's own thread reports how the program ended.
             Err(Stopped::ByPeer) => Ok(End::Finished),
             other => end_of_ask(other),
         }
     }
 }
 
-/// Why there is no answer, which is never the program's doing.
+/// Why there is no answer. Never the fault of the program.
 enum Trouble {
-    /// It will be the same the next time.
+    /// Another attempt would fail as well.
     Lasting(String),
-    /// It may not happen again.
+    /// Another attempt may succeed.
     Passing(String),
 }
 
@@ -226,7 +226,7 @@ fn start(image: &Image, state: State) -> Result<Guest, Trouble> {
 
 #[expect(clippy::needless_pass_by_value, reason = "shaped for `map_err`")]
 fn broken(error: wasmtime::Error) -> Trouble {
-    Trouble::Passing(format!("an instance cannot be made: {error:#}"))
+    Trouble::Passing(format!("an instance cannot be created: {error:#}"))
 }
 
 fn header(value: Value) -> Map<String, Value> {
@@ -236,7 +236,7 @@ fn header(value: Value) -> Map<String, Value> {
     }
 }
 
-/// How a program ended, as its driver or the engine tells.
+/// How a program ended, according to its driver or the engine.
 fn end_of_ask(answer: Result<Vec<u8>, Stopped>) -> Result<End, Trouble> {
     match answer {
         Ok(answer) => Ok(end_of(&answer)),
@@ -248,7 +248,7 @@ fn end_of_ask(answer: Result<Vec<u8>, Stopped>) -> Result<End, Trouble> {
 
 fn no_result(stopped: &Stopped) -> Trouble {
     Trouble::Passing(match stopped {
-        Stopped::ByHost => "the system has no memory for the program".to_owned(),
+        Stopped::ByHost => "the system is out of memory".to_owned(),
         other => format!("the instance ended without a result: {other:?}"),
     })
 }

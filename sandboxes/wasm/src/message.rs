@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-/// Longest header that is read, in bytes: many times what drivers write. A parsed header takes up to 16 times its length.
+/// Longest header that is accepted, in bytes: many times what drivers write. A parsed header takes up to 16 times its
+/// length.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
 /// Writes a message.

@@ -24,7 +24,7 @@ pub(crate) enum Stop {
     Memory,
     #[error("the program under test ended")]
     Peer,
-    #[error("the system gave no memory")]
+    #[error("the system is out of memory")]
     Host,
 }
 
@@ -114,7 +114,8 @@ impl ResourceLimiter for State {
         Ok(granted)
     }
 
-    /// Memory that was granted and that the system does not have is our failure. A program must not see it as its own limit.
+    /// If the system does not have memory that was granted, the service fails. A program must not see this as its own
+    /// limit.
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
         if error.is::<std::io::Error>() { Err(Stop::Host.into()) } else { Ok(()) }
     }

@@ -19,7 +19,7 @@ impl PreparedTask {
         self.ready.as_ref().map_or(self.spec.lane, |ready| ready.lane(self.spec.lane))
     }
 
-    /// Bytes it takes now. Some graders make more of a task when its first completion comes.
+    /// Bytes it takes now. Some graders prepare more when the first completion of a task arrives.
     fn bytes(&self) -> u64 {
         let content = match &self.ready {
             Ok(prepared) => heap::allocation(ARC_BYTES + prepared.bytes()),
@@ -29,14 +29,15 @@ impl PreparedTask {
     }
 }
 
-/// A task as it is cached. The cache relies on an entry's weight not changing, so the weight is noted when the entry is made.
+/// A cached task. The cache requires the weight of an entry to be constant, so the weight is stored when the entry is
+/// made.
 #[derive(Clone)]
-struct KeptTask {
+struct CachedTask {
     task: Arc<PreparedTask>,
     bytes: u64,
 }
 
-impl From<&Arc<PreparedTask>> for KeptTask {
+impl From<&Arc<PreparedTask>> for CachedTask {
     fn from(task: &Arc<PreparedTask>) -> Self {
         Self { task: Arc::clone(task), bytes: task.bytes() }
     }
@@ -49,15 +50,15 @@ const ENTRY_BYTES: usize = 160;
 /// Bytes of the counters of an `Arc`.
 const ARC_BYTES: usize = 16;
 
-/// Entries that a cache of one shard is made for: it is split while each part is made for this many. Shards divide the limit, and a
-/// task may be as heavy as the whole of it.
+/// Estimated capacity for which the cache has one shard. With more, it would split into shards that divide the limit on
+/// bytes, and one task may need all of it.
 const ENTRIES_OF_ONE_SHARD: usize = 32;
 
 #[derive(Clone)]
 struct PreparedBytes;
 
-impl Weighter<Hash, KeptTask> for PreparedBytes {
-    fn weight(&self, _: &Hash, kept: &KeptTask) -> u64 {
+impl Weighter<Hash, CachedTask> for PreparedBytes {
+    fn weight(&self, _: &Hash, kept: &CachedTask) -> u64 {
         kept.bytes
     }
 }
@@ -72,13 +73,13 @@ impl Weighter<Hash, Arc<Outcome>> for OutcomeBytes {
 }
 
 pub(crate) struct Caches {
-    prepared: Cache<Hash, KeptTask, PreparedBytes>,
+    prepared: Cache<Hash, CachedTask, PreparedBytes>,
     outcomes: Cache<Hash, Arc<Outcome>, OutcomeBytes>,
 }
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // The capacity in entries sets the size of the list of evicted keys; the limit is the weight.
+        // The capacity in entries sets the size of the list of evicted keys; the weight is the limit.
         let outcomes = usize::try_from(outcome_bytes / 1_024).unwrap_or(usize::MAX).clamp(32, 16_384);
         Self {
             prepared: Cache::with_weighter(ENTRIES_OF_ONE_SHARD, prepared_bytes, PreparedBytes),
@@ -97,12 +98,12 @@ impl Caches {
         }
     }
 
-    /// Weighs a cached task anew after it was graded with. One that became heavier than the limit is not kept.
+    /// Updates the weight of a cached task after a grader used it. A task that now exceeds the limit is dropped.
     pub(crate) fn reweigh(&self, task: Hash, prepared: &Arc<PreparedTask>) {
         let key = prepared_key(prepared.spec, task);
-        let now = KeptTask::from(prepared);
-        // Another one of the same task may have taken its place. Of two weighings at once the larger one counts.
-        let is_lighter = |kept: KeptTask| Arc::ptr_eq(&kept.task, prepared) && kept.bytes < now.bytes;
+        let now = CachedTask::from(prepared);
+        // The task may have been prepared again meanwhile. Of two concurrent updates the larger weight wins.
+        let is_lighter = |kept: CachedTask| Arc::ptr_eq(&kept.task, prepared) && kept.bytes < now.bytes;
         if self.prepared.peek(&key).is_some_and(is_lighter) {
             self.prepared.insert(key, now);
         }

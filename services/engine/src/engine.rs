@@ -140,8 +140,9 @@ impl Engine {
     async fn record(&self, plan: &Plan, reply: &mut Reply, run: &Run<'_>, last: bool) -> Option<SealedReply> {
         let store = run.store?;
         let wave = reply.pop()?;
-        // A claim without its reply becomes the same batch when the request is sent again, with the same ids. A failure that may pass
-        // then has another outcome, so it is recorded with the reply, after which nothing is graded again.
+        // If a request is sent again before its reply is recorded, the batch runs again with the same ids, and a
+        // transient failure may then have another outcome. So it is recorded with the reply, after which nothing is
+        // graded again.
         let waits = |result: &ItemResult| run.keyed.is_some() && is_transient(&result.outcome);
         let waited: Vec<ItemResult> =
             reply.results().filter(|result| last && !result.recorded && waits(result)).cloned().collect();

@@ -47,7 +47,7 @@ pub(crate) struct Finished {
     slots: Vec<Vec<PartDone>>,
     open: usize,
     cancel: CancelFlag,
-    /// Wakes the tasks of lanes that wait, which look at no flag while they do.
+    /// Cancels tasks that wait in lanes; they do not check `cancel` while they wait.
     _dropped: DropGuard,
 }
 
@@ -247,7 +247,7 @@ impl Lanes {
             }
             done.push(self.done(unit, started, self.keep(key, outcome), false));
         }
-        // What the grader made of the task when its first completion came counts as well.
+        // The grader may have prepared more when the first completion arrived.
         self.inner.caches.reweigh(hash, task);
         done
     }

@@ -72,8 +72,8 @@ pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kep
     Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, graders, around, task_of })
 }
 
-/// Long work first, so that none is left over when the rest is done. Units that a grader takes several of at once stay together by
-/// task, at the place of the longest among them.
+/// Orders long work first, so that none is left when the rest is done. Units that a grader takes in groups stay
+/// together by task, at the position of the longest of them.
 fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
     let bytes = |unit: &Unit| batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
     let mut longest = vec![0; tasks.len()];

@@ -11,12 +11,8 @@ use crate::plan::Plan;
 use crate::reply::ItemResult;
 use crate::surroundings::prompt_key;
 
-/// The durable write of these results, with the idempotency claim it opens or closes.
-pub(crate) fn entry<'a>(
-    plan: &Plan,
-    results: impl Iterator<Item = &'a ItemResult>,
-    claim: Option<Claim>,
-) -> Entry {
+/// The durable entry for these results, with the idempotency claim it opens or closes.
+pub(crate) fn entry<'a>(plan: &Plan, results: impl Iterator<Item = &'a ItemResult>, claim: Option<Claim>) -> Entry {
     let mut bodies = Bodies::default();
     let grades = results.map(|result| row(plan, result, &mut bodies)).collect();
     Entry {

@@ -172,7 +172,7 @@ impl Default for Engine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cells {
-    /// Processes that run untrusted work; 0 for one a core.
+    /// Cells of each kind, and requests of untrusted work at once; 0 for one per core.
     pub count: usize,
     /// Folder of the images; empty for `assay/images` in the user's cache folder.
     #[serde(serialize_with = "printed")]
@@ -182,7 +182,7 @@ pub struct Cells {
     pub program: PathBuf,
     /// Requests after which a cell is replaced.
     pub uses: u32,
-    /// Walls of the kernel without which the node does not start.
+    /// Kernel mechanisms that must confine cells; the node does not start without them.
     pub require: Vec<Wall>,
 }
 
@@ -202,7 +202,7 @@ pub struct Sql {
     pub statement_seconds: u64,
     /// Most databases of tasks that are kept on it.
     pub postgres_databases: usize,
-    /// Most bytes of rows that the golds of a task may give over all its databases, and so may a prediction.
+    /// Most bytes of result rows of the golds of a task over all its databases; the same limit applies to a prediction.
     pub result_bytes: u64,
 }
 
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_queries_have_some_room() {
+    fn rejects_zero_result_bytes() {
         assert_eq!(load("[sql]\nresult_bytes = 1\n", &[], Vec::new()).unwrap().sql.result_bytes, 1);
         let error = load("[sql]\nresult_bytes = 0\n", &[], Vec::new()).unwrap_err().to_string();
         assert!(error.contains("`sql.result_bytes` is at least 1"), "{error}");

@@ -56,14 +56,14 @@ pub enum NodeError {
     /// This binary cannot be found, which cells are started from.
     #[error("cannot find the binary that cells are started from: {0}; name it in `cells.program`")]
     Cells(std::io::Error),
-    /// The kernel does not hold cells back as the configuration requires.
+    /// The kernel does not confine cells as the configuration requires.
     #[error(
-        "the kernel does not give cells {}, which `cells.require` names; allow it on this machine or take it from the list",
+        "this machine cannot confine cells with {}, which `cells.require` lists; enable it or remove it from the list",
         names(.0)
     )]
     Unconfined(Vec<Wall>),
-    /// Cells do not say what they gave up.
-    #[error("cells do not answer: {0}")]
+    /// Cells did not report their confinement.
+    #[error("cells did not report their confinement: {0}")]
     Silent(CellError),
     /// The address cannot be listened on.
     #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
@@ -158,7 +158,7 @@ impl Node {
         self.models.as_ref()
     }
 
-    /// What cells gave up before they took work.
+    /// How cells are confined.
     ///
     /// # Errors
     /// [`CellError`] when no cell answers.
@@ -268,7 +268,7 @@ impl Node {
         async move {
             let (.., confined) = tokio::join!(engine.warm(), sandboxes.warm(), check_confinement(&sandboxes, &[]));
             if let Err(error) = confined {
-                tracing::warn!(%error, "it is not known what holds cells back");
+                tracing::warn!(%error, "the confinement of cells is unknown");
             }
             warming.store(false, Ordering::Release);
             tracing::info!("ready to grade");
@@ -290,19 +290,20 @@ impl Node {
     }
 }
 
-/// Logs which walls cells are without.
+/// Logs which walls are missing.
 ///
 /// # Errors
-/// [`NodeError::Unconfined`] without one that is required, [`NodeError::Silent`].
+/// [`NodeError::Unconfined`] if a required one is missing, [`NodeError::Silent`].
 async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(), NodeError> {
     let confinement = sandboxes.confinement().await.map_err(NodeError::Silent)?;
-    let missing: Vec<Wall> = confinement.walls().filter(|(_, holds)| !holds).map(|(wall, _)| wall).collect();
+    let missing: Vec<Wall> =
+        confinement.walls().filter(|(_, is_in_place)| !is_in_place).map(|(wall, _)| wall).collect();
     let refused: Vec<Wall> = missing.iter().copied().filter(|wall| required.contains(wall)).collect();
     if !refused.is_empty() {
         return Err(NodeError::Unconfined(refused));
     }
     if !missing.is_empty() {
-        tracing::warn!(missing = names(&missing), "this kernel does not give cells every wall");
+        tracing::warn!(missing = names(&missing), "this machine cannot confine cells fully");
     }
     Ok(())
 }

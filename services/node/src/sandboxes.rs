@@ -1,4 +1,4 @@
-//! Where untrusted work runs: the pools of cells, the images they have, and the database server of the operator's.
+//! Where untrusted work runs: the pools of cells, the images they have, and the operator's database server.
 
 mod role;
 
@@ -39,9 +39,9 @@ fn empty_program(language: &str) -> Execution {
 pub struct Sandboxes {
     /// Programs in cells.
     pub programs: Programs,
-    /// Queries in cells, and on a server where one is named.
+    /// Queries in cells, and on a database server if one is configured.
     pub queries: Queries,
-    /// Cells for programs, and beside them those for queries: hostile images of databases are read by C code.
+    /// Programs and queries have separate cells, because C code reads hostile database images.
     for_programs: Cells,
     for_queries: Cells,
     languages: Vec<String>,
@@ -62,7 +62,7 @@ impl Sandboxes {
             CellOptions { program: program.clone(), arguments, count, uses: config.uses }
         };
         let for_programs = Cells::new(options(Work::Programs(config.images.clone())));
-        let for_queries = for_programs.beside(options(Work::Queries));
+        let for_queries = for_programs.sibling(options(Work::Queries));
         let images = images(config);
         let languages = images.iter().map(|image| image.language.clone()).collect();
         let programs = Programs::new(for_programs.clone(), images);
@@ -70,19 +70,19 @@ impl Sandboxes {
         Ok(Self { programs, queries, for_programs, for_queries, languages })
     }
 
-    /// Requests of untrusted work that run at once.
+    /// Most requests of untrusted work that run at once.
     #[must_use]
     pub fn count(&self) -> usize {
         self.for_programs.count()
     }
 
-    /// Processes there may be.
+    /// Most processes of both pools.
     #[must_use]
     pub fn processes(&self) -> usize {
         self.for_programs.count() + self.for_queries.count()
     }
 
-    /// What cells gave up before they took work.
+    /// How cells are confined.
     ///
     /// # Errors
     /// [`CellError`] when no cell answers.
@@ -90,7 +90,7 @@ impl Sandboxes {
         self.for_queries.confinement().await
     }
 
-    /// Kills all cells; what runs in them fails.
+    /// Kills all cells; running requests fail.
     pub async fn stop(&self) {
         tokio::join!(self.for_programs.stop(), self.for_queries.stop());
     }

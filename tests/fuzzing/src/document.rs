@@ -1,15 +1,15 @@
-//! Documents in every format, and completions that hold one.
+//! Documents in every format, and completions that contain one.
 //!
 //! The first byte selects the format: `0` JSON, `1` YAML, `2` XML, `3` TOML, `4` CSV.
 //!
 //! Properties: reading is deterministic; depth is bounded; a tree is unchanged when it is written and read as JSON; a
-//! document that breaks does so at a place in the text; spans are parts of the completion.
+//! malformed document has a position within the text; spans are parts of the completion.
 
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Reader};
 use assay_structured::fuzzing::{COUNT, extract, read};
 
-/// Deepest tree: a repeated element of XML takes two levels.
+/// Greatest depth: a repeated element of XML takes two levels.
 const DEEPEST: usize = 2 * MAX_DEPTH;
 
 /// Reads a document and a completion.
@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) {
             assert!(text.get(found.span.clone()).is_some(), "{:?} is not a part of {text:?}", found.span);
             assert!(!found.text.trim().is_empty());
             match found.document {
-                Ok(tree) => assert_eq!(read(format, &found.text), Ok(tree), "what was found is the document"),
+                Ok(tree) => assert_eq!(read(format, &found.text), Ok(tree), "the text that was found is the document"),
                 Err(at) => assert!(at <= text.len(), "{at}"),
             }
         }

@@ -1,10 +1,10 @@
 //! Answers and programs in completions.
 //!
-//! The first byte are the options: `@` is none of them, and each bit below it is one. Bits 1 and 2 are the mode, 4 says that
-//! the text starts inside reasoning, 8 that letters are answers, 16 that it is French; 32 repeats the text, so that work that
-//! grows faster than the text takes too long.
+//! The first byte has the options; `@` sets none. Bits 1 and 2 are the mode. 4: the text starts inside reasoning; 8:
+//! letters are answers; 16: the text is French; 32: the text is repeated, so that work that grows faster than the text
+//! takes too long.
 //!
-//! Properties: reading is deterministic; spans are parts of what is visible; an answer is never empty.
+//! Properties: reading is deterministic; spans are within the visible text; an answer is never empty.
 
 use assay_code::fuzzing::programs;
 use assay_core::extraction::choice::letter;

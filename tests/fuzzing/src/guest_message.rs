@@ -1,4 +1,4 @@
-//! Messages that an instance of a guest sends to the host. A hostile program may have taken over the instance.
+//! Messages from an instance to the host. A hostile program may have compromised the instance.
 //!
 //! Properties: a message is within the bytes it was read from, and its header within the limit; names and blobs are
 //! unchanged by a round trip; reading is deterministic.

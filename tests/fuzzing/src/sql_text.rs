@@ -1,9 +1,9 @@
-//! Statements and completions as text: what the grader `sql` reads in them before anything is run.
+//! Statements and completions as text: what the grader `sql` reads from them before anything is run.
 //!
 //! The last bit of the first byte selects the dialect, the others are a seed. A NUL separates the prediction from the gold.
 //!
-//! Properties: reading is deterministic; spans are parts of the text; tokens are in order and apart; a rewritten statement
-//! has all of the original; shares are between 0 and 1; generated rows are complete.
+//! Properties: reading is deterministic; spans are parts of the text; tokens are in order and do not overlap; a
+//! rewritten statement contains all of the original; shares are between 0 and 1; generated rows are complete.
 
 use assay_sql::fuzzing::{Read, extract, parts, read, rows};
 
@@ -41,13 +41,13 @@ fn check(sql: &str, is_postgres: bool) {
     assert!(tokens.windows(2).all(|pair| pair[0].end <= pair[1].start), "{tokens:?}");
     assert_eq!(first, tokens.first().map(|span| sql[span.clone()].to_lowercase()));
     for statement in shuffled.iter().flatten().chain(&ranked) {
-        assert!(is_inside(sql, statement), "{statement:?} does not have all of {sql:?}");
+        assert!(is_inside(sql, statement), "{statement:?} does not contain all of {sql:?}");
     }
     assert!(unlimited.iter().chain(&ranked).all(|statement| statement.contains("dense_rank() over (order by ")));
     assert!(keys.iter().flatten().all(|key| *key < columns.len()), "{keys:?}");
 }
 
-/// Whether a text has the characters of another in their order, blanks left out.
+/// Whether `outer` contains the characters of `inner` in order, without blanks.
 fn is_inside(inner: &str, outer: &str) -> bool {
     let mut outer = outer.chars();
     inner.chars().filter(|c| !c.is_whitespace()).all(|c| outer.any(|other| other == c))

@@ -1,4 +1,4 @@
-//! Statements and images of databases, as workers run and read them.
+//! SQL statements and database images, as workers run and read them.
 //!
 //! Properties: a run is within its limits; nothing is written; the same statement on the same image has the same result
 //! and steps, whatever ran before it; the node accepts every reply.
@@ -16,7 +16,7 @@ const SCRIPT: &str = "create table t(a integer primary key, b text, c real, d bl
     create view v as select b, sum(n) as s from t join u using (a) group by b;
     create index i on t(b);";
 
-/// Tells all that the database holds.
+/// Returns everything that the database contains.
 const CONTENT: &str = "select (select group_concat(quote(a) || quote(b) || quote(c) || quote(d)) from t), \
     (select group_concat(quote(a) || quote(n)) from u), (select group_concat(quote(sql)) from sqlite_schema)";
 

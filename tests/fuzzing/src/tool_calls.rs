@@ -1,6 +1,6 @@
-//! Calls of tools in every text form, and in messages.
+//! Tool calls in every text form, and in messages.
 //!
-//! The last bit of the first byte says whether the text starts inside reasoning.
+//! The last bit of the first byte: whether the text starts inside reasoning.
 //!
 //! Properties: reading is deterministic; numbers of calls and attempts are bounded; spans are parts of the text, in order;
 //! a call has a name and each argument once; arguments are JSON.
@@ -55,7 +55,7 @@ fn check(reading: &Reading) {
     for Call { name, arguments, positional, untyped, .. } in &reading.calls {
         assert!(!name.is_empty(), "{reading:?}");
         let names: HashSet<&str> = arguments.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names.len(), arguments.len(), "an argument stands twice: {arguments:?}");
+        assert_eq!(names.len(), arguments.len(), "a repeated argument: {arguments:?}");
         for value in arguments.iter().map(|(_, value)| value).chain(positional) {
             let written = value.to_string();
             let again = Reader::new(&written).to_depth(DEPTH).all();

@@ -1,5 +1,5 @@
-//! The binary that tests start cells from: a test's own binary answers to the test harness, not to the hidden role. Told to
-//! `__escape`, it gives up what a cell gives up and then tries to get out, as code that took a cell over would.
+//! The binary that tests start cells from, because the binary of a test runs the test harness and not the hidden role.
+//! With `__escape` it gives up what a cell gives up and then tries to get out, as code in a compromised cell would.
 
 use std::io::{Error, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -20,8 +20,8 @@ fn main() -> ExitCode {
     assay_node::sandboxes::answer_role().unwrap_or(ExitCode::FAILURE)
 }
 
-/// Prints what could be done before anything was given up, behind the walls that are built first, and behind all of them. Numbers are
-/// errors of the system; 0 is success.
+/// Prints what a process can do without walls, behind the first ones, and behind all of them. Numbers are `errno`; 0 is
+/// success.
 fn escape(port: u16) -> ExitCode {
     let free = attempts(port);
     let isolation = assay_cell::isolate(&[]);
@@ -55,26 +55,26 @@ fn parent() -> rustix::process::Pid {
     rustix::process::getppid().unwrap_or(rustix::process::Pid::INIT)
 }
 
-/// Sends no signal, but asks whether one could be sent to the first thread of a process.
-#[expect(unsafe_code, reason = "nothing wraps this call")]
+/// Checks whether a signal could be sent to the first thread of a process.
+#[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn signal(process: i32) -> i32 {
-    // SAFETY: signal 0 does nothing to anybody.
+    // SAFETY: signal 0 has no effect on the process.
     let answered = unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
     if answered == 0 { 0 } else { Error::last_os_error().raw_os_error().unwrap_or(-1) }
 }
 
 /// Maps a page that could be executed.
-#[expect(unsafe_code, reason = "nothing wraps this call")]
+#[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn map_code() -> i32 {
     let (read, execute) = (libc::PROT_READ, libc::PROT_EXEC);
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new page of nobody's, which is never run and stays until the process ends.
+    // SAFETY: a new anonymous page, which is never executed and stays until the process ends.
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, read | execute, private, -1, 0) };
     if page == libc::MAP_FAILED { Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
 }
 
-/// Makes a segment of shared memory and removes it.
-#[expect(unsafe_code, reason = "nothing wraps these calls")]
+/// Creates a segment of shared memory and removes it.
+#[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn share_memory() -> i32 {
     // SAFETY: the segment is private, is not mapped, and is removed again.
     unsafe {
@@ -86,9 +86,9 @@ fn share_memory() -> i32 {
     }
 }
 
-/// Reads memory of another process at an address that no process has: a bad address where it may be read, which is what a
-/// debugger may do.
-#[expect(unsafe_code, reason = "nothing wraps this call")]
+/// Reads memory of another process at an invalid address: the error is `EFAULT` if reading that process is allowed, as
+/// for a debugger.
+#[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn read_memory(process: i32) -> i32 {
     let mut byte = 0u8;
     let here = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
@@ -99,6 +99,6 @@ fn read_memory(process: i32) -> i32 {
 }
 
 fn errno<T, E: Into<Error>>(result: Result<T, E>) -> i32 {
-    // Errors without a number are made by the standard library; none of these calls gives one.
+    // Only errors of the standard library have no number; none of these calls returns one.
     result.map_or_else(|error| error.into().raw_os_error().unwrap_or(-1), |_| 0)
 }

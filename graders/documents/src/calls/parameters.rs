@@ -45,7 +45,7 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
 }
 
 fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, Broken> {
-    // Nothing behind the mark is read: on a long line it would be read again for each name.
+    // Nothing after the mark is read: on a long line it would be scanned again for each name.
     let ends_on_line = scan.rest().split_once(mark).is_some_and(|(name, _)| !name.contains('\n'));
     if !ends_on_line {
         return Err(scan.broken(missing));

@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One argument; `seen` is begun empty and kept for one call.
+    /// One argument. `seen` starts empty for each call.
     fn argument(&mut self, bare: &mut Bare, seen: &mut HashSet<String>) -> Result<(), Broken> {
         self.skip_space();
         let start = self.at;

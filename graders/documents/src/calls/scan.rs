@@ -8,7 +8,7 @@ use crate::json::{Broken, Json, Reader};
 /// A cursor. Positions are bytes of the whole text; nothing is read beyond the part.
 pub(super) struct Scan<'a, 'r> {
     text: &'a str,
-    /// Where the part begins, blanks left out.
+    /// Where the part begins after leading blanks.
     start: usize,
     end: usize,
     pub(super) at: usize,
@@ -28,7 +28,7 @@ impl<'a, 'r> Scan<'a, 'r> {
         &self.text[self.at..self.end]
     }
 
-    /// Whether nothing but blanks stands before this byte of the text.
+    /// Whether only blanks precede this byte of the text.
     pub(super) fn begins_at(&self, at: usize) -> bool {
         at <= self.start
     }

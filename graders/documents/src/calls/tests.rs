@@ -292,7 +292,7 @@ fn floods_end() {
 }
 
 #[test]
-fn names_that_stand_twice_are_found_among_many() {
+fn finds_repeated_names_among_many() {
     let many = |separator: &str, one: &dyn Fn(usize) -> String| (0..40).map(one).collect::<Vec<_>>().join(separator);
     let python = many(", ", &|at| format!("a{at}=1"));
     assert_eq!(reading(&format!("[weather({python})]")).calls.len(), 1);
@@ -304,9 +304,9 @@ fn names_that_stand_twice_are_found_among_many() {
     assert!(broken(&twice).1.contains("stands twice"));
 }
 
-/// If the work grew with the square of the text, this would take minutes.
+/// With quadratic work this would take minutes.
 #[test]
-fn many_names_and_marks_are_read_in_one_go() {
+fn reads_many_names_and_marks_in_linear_time() {
     let names = |one: &dyn Fn(usize) -> String| (0..60_000).map(one).collect::<String>();
     for text in [
         format!("[weather({})]", names(&|at| format!("a{at}=1,"))),

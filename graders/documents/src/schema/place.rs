@@ -193,7 +193,7 @@ impl Parts {
                 (None, Some((schema, pointer))) if schema.is_object() => (*schema, pointer.clone()),
                 _ => continue,
             };
-            // Keys, and so places, may be as long as the document.
+            // Keys, and so places, may be as long as the document: only the place of the failure is built.
             if self.holds(&pointer, value) == Some(false) {
                 return Some(Here { schema, pointer, value, place: format!("{}/{}", here.place, escaped(key)) });
             }

@@ -41,8 +41,8 @@ fn key(value: Value<'_>) -> Key<'_> {
 }
 
 impl Labels {
-    /// Labels the cells of both results. Those of several databases stand under one another, and each has as many columns as the
-    /// first.
+    /// Labels the cells of both results. Results of several databases are concatenated and must have the same number of
+    /// columns.
     pub(super) fn of<'a>(
         gold: impl Iterator<Item = &'a Rows>,
         found: impl Iterator<Item = &'a Rows>,

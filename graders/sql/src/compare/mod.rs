@@ -99,7 +99,7 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     }
 }
 
-/// The tie of each row of the golds, those of several databases under one another. Rows of one never tie with those of another.
+/// The tie of each row of the golds, concatenated over the databases. Rows of different databases never tie.
 fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
     let mut ties: Vec<u32> = Vec::with_capacity(parts.iter().map(|(gold, _)| gold.rows.len()).sum());
     let mut next = 0;
@@ -113,7 +113,7 @@ fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
     ties
 }
 
-/// What is different about rows that are as many. `ties` are those of the gold, where order matters.
+/// The difference between results with the same number of rows. `ties` are those of the gold if order matters.
 fn difference(search: &mut Search<'_>, ties: Option<&[u32]>) -> Difference {
     if let Some(ties) = ties
         && search.strict(&vec![0; ties.len()]).is_some()
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn databases_on_which_the_number_of_columns_differs_have_no_choice_in_common() {
+    fn a_varying_number_of_columns_is_a_difference() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)]]));
         let (two, three) = (rows(&[[Integer(1), Integer(2)]]), rows(&[[Integer(1), Integer(2), Integer(3)]]));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_count_over_several_databases() {
+    fn ties_do_not_span_databases() {
         use Value::Integer;
         let ordered = Sheet { rows: rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]), ties: Some(vec![0, 1, 1]) };
         let unordered = bag(rows(&[[Integer(3)], [Integer(4)]]));

@@ -1,4 +1,4 @@
-//! What is kept of results, on a server that answers from a table.
+//! Which results are kept in memory, on a server with canned answers.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ const COUNT: i64 = 10_000;
 /// Bytes of a result of one column.
 const RESULT: usize = 9 * COUNT as usize;
 
-/// Gives as many columns as a statement has `a`, and notes what was run where.
+/// Returns one column for each `a` in a statement, and records what was run where.
 #[derive(Default)]
 struct Answers(Mutex<Vec<(String, String)>>);
 
@@ -32,7 +32,7 @@ impl Server for Answers {
         self.0.lock().unwrap().push((database.to_owned(), sql.to_owned()));
         Box::pin(async move {
             let width = sql.matches('a').count();
-            // A statement that names a database is wrong there.
+            // A statement that contains the name of a database is wrong there.
             let shift = i64::from(sql.contains(database));
             let mut rows = Rows::new(width);
             (0..COUNT).for_each(|row| rows.push((0..width).map(|_| query::Value::Integer(row + shift))));
@@ -85,7 +85,7 @@ async fn a_prepared_task_counts_ties() {
 }
 
 #[tokio::test]
-async fn golds_that_give_too_much_are_the_fault_of_the_task() {
+async fn golds_with_results_beyond_the_limit_make_the_task_ungradable() {
     let (prepared, answers) = task_on_three("select a", "strict", 2 * RESULT);
     let Outcome::Ungradable(fault) = outcome_of(&prepared, "select a").await else { panic!("graded") };
     assert!(!fault.retryable && fault.message.contains("on 2 databases"), "{}", fault.message);
@@ -110,7 +110,7 @@ async fn a_wrong_statement_is_run_no_further() {
 
 #[tokio::test]
 async fn predictions_keep_no_more_than_golds_may() {
-    // Where columns are chosen, the results on all databases are needed together.
+    // If columns may be chosen, the results on all databases are needed together.
     let wide = "select a, a, a, a";
     let (narrow, _) = task_on_three("select a", "superset", 4 * RESULT);
     let grade = grade_of(&narrow, wide).await;

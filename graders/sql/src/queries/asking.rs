@@ -1,5 +1,5 @@
-//! Asking a cell, and what to think of one that gives no answer. A cell that fails is a failure of ours, or of the database that it
-//! makes: never the end of a statement, and nothing here can say so.
+//! Asks cells, and interprets failures. A cell that fails is a fault of the service, or of the database that it builds,
+//! but never the end of a statement: no function here can return one.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use assay_core::{ErrorCode, Fault};
 
 use super::Unbuilt;
 
-/// Cells that are asked about databases.
+/// Asks cells about databases.
 pub(super) struct Asker(Cells);
 
 impl Asker {
@@ -17,7 +17,7 @@ impl Asker {
         Self(cells)
     }
 
-    /// The answer to a request of several runs; `None` when there may be one to each of them alone.
+    /// The answer to a request of several runs; `None` if each of them should be asked for alone.
     pub(super) async fn ask(&self, request: &Request, patience: Duration) -> Result<Option<Reply>, Fault> {
         match self.0.ask(request, patience).await {
             Ok(reply) => Ok(Some(reply)),
@@ -26,7 +26,7 @@ impl Asker {
         }
     }
 
-    /// The answer to a request of one run, or that the run is too slow.
+    /// The answer to a request of one run, or that the run takes too long.
     pub(super) async fn settle(&self, request: &Request, patience: Duration) -> Result<Settled<Reply>, Fault> {
         self.0.settle(request, patience).await.map_err(|error| fault(&error))
     }

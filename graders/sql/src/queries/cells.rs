@@ -1,4 +1,4 @@
-//! Queries in cells: making databases, running statements on them, and what is kept of it.
+//! Queries in cells: builds databases, runs statements on them, and caches the runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,20 +11,21 @@ use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;
 
 use super::asking::Asker;
-use super::large::{Large, Turns};
+use super::large::{LargePermits, LargeResults};
 use super::progress::Progress;
 use super::{Attempt, Each, Terms, Unbuilt};
 
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Steps a cell takes in a second at the least: a core takes a hundred times as many, unless each is made to be slow.
+/// Least number of steps that a cell takes in a second. A core takes a hundred times as many, unless each step is made
+/// to be slow.
 const SLOWEST: u64 = 1_000_000;
 
-/// Wall time beside that: for steps that are made to be slow, opening databases, and a machine under load.
+/// Wall time in addition: for steps that are made to be slow, opening databases, and a machine under load.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Longest wall time of making or describing a database.
+/// Longest wall time of building or describing a database.
 const LONGEST_BUILD: Duration = Duration::from_secs(120);
 
 /// A database in an image. Cheap to clone.
@@ -62,7 +63,7 @@ pub(crate) struct InCells(Arc<Inner>);
 struct Inner {
     asker: Asker,
     runs: Cache<Hash, Arc<Ran>, RanBytes>,
-    turns: Turns,
+    permits: LargePermits,
 }
 
 #[derive(Clone)]
@@ -77,12 +78,12 @@ impl Weighter<Hash, Arc<Ran>> for RanBytes {
 impl InCells {
     pub(crate) fn new(cells: Cells) -> Self {
         let runs = Cache::with_weighter(4_096, KEPT_BYTES, RanBytes);
-        Self(Arc::new(Inner { asker: Asker::new(cells), runs, turns: Turns::new() }))
+        Self(Arc::new(Inner { asker: Asker::new(cells), runs, permits: LargePermits::new() }))
     }
 
-    /// For one call of [`Self::run`] or several one after another.
-    pub(crate) fn call(&self) -> Large {
-        self.0.turns.call()
+    /// For one or more consecutive calls of [`Self::run`].
+    pub(crate) fn call(&self) -> LargeResults {
+        self.0.permits.call()
     }
 
     /// Makes a database.
@@ -114,45 +115,45 @@ impl InCells {
         }
     }
 
-    /// Runs statements, each on these databases in order, within the number of steps of each, and hands over the runs of one
-    /// statement after those of another.
+    /// Runs statements, each on these databases in order, within the steps of each database. Passes the runs to `each`,
+    /// in order for each statement.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
         terms: Terms,
         on: &[(&Held, u64)],
-        large: &mut Large,
+        large: &mut LargeResults,
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let mut progress = Progress::new(statements.len(), on.len());
-        // Together while that goes well; one run at a time once a cell gave no answer, which tells which run is too slow.
+        // Runs go together until a cell gives no answer; then one at a time, to find out which run is too slow.
         let mut together = true;
         while let Some((statement, database)) = progress.next() {
             if let Some(attempt) = self.kept(statements[statement], terms, on[database]) {
-                progress.take(attempt, each);
+                progress.record(attempt, each);
                 continue;
             }
             let is_kept = |other: usize| self.kept(statements[other], terms, on[database]).is_some();
             let (asked, on) = if together {
-                (progress.beside(is_kept), &on[database..])
+                (progress.batch(is_kept), &on[database..])
             } else {
                 (vec![statement], &on[database..=database])
             };
             let sql: Vec<&str> = asked.iter().map(|at| statements[*at]).collect();
-            let room = large.room(terms.limits);
+            let reply_bytes = large.reply_bytes(terms.limits);
             let reply = if together {
-                let Some(reply) = self.ask(&sql, terms, on, room).await? else {
+                let Some(reply) = self.ask(&sql, terms, on, reply_bytes).await? else {
                     together = false;
                     continue;
                 };
                 reply
             } else {
-                // With the image at once: a cell that lacks it would be asked twice while it is found out who is too slow.
-                let request = request(&sql, terms, on, true, room);
+                // Includes the image: a cell without it would otherwise need a second request.
+                let request = request(&sql, terms, on, true, reply_bytes);
                 match self.0.asker.settle(&request, patience(steps(on), terms.longest)).await? {
                     Settled::Answered(reply) => reply,
                     Settled::Overran => {
-                        progress.take(too_slow(), each);
+                        progress.record(too_slow(), each);
                         continue;
                     }
                 }
@@ -164,13 +165,13 @@ impl InCells {
                             let ran = Arc::new(ran);
                             let key = key(statements[at], terms, database, *steps);
                             self.0.runs.insert(key, Arc::clone(&ran));
-                            progress.take_of(at, Attempt { ran, deterministic: true }, each);
+                            progress.record_for(at, Attempt { ran, deterministic: true }, each);
                         }
                     }
                 }
                 Reply::TooLarge { bytes } => {
-                    if !large.take().await {
-                        return Err(ours(format!("a result has {bytes} bytes, more than its limits allow")));
+                    if !large.acquire().await {
+                        return Err(ours(format!("a result takes {bytes} bytes, more than its limits allow")));
                     }
                 }
                 Reply::Unable(message) => return Err(Fault::lasting(ErrorCode::TaskAtFault, message)),
@@ -180,17 +181,23 @@ impl InCells {
         Ok(())
     }
 
-    /// What is kept of a run.
+    /// The cached run, if there is one.
     fn kept(&self, sql: &str, terms: Terms, (database, steps): (&Held, u64)) -> Option<Attempt> {
         let ran = self.0.runs.get(&key(sql, terms, database, steps))?;
         Some(Attempt { ran, deterministic: true })
     }
 
-    /// Asks once, or twice when the first cell has not all images; `None` when a cell gave no answer.
-    async fn ask(&self, sql: &[&str], terms: Terms, on: &[(&Held, u64)], room: u64) -> Result<Option<Reply>, Fault> {
+    /// Asks once, or twice if the cell does not have all images; `None` if a cell gave no answer.
+    async fn ask(
+        &self,
+        sql: &[&str],
+        terms: Terms,
+        on: &[(&Held, u64)],
+        reply_bytes: u64,
+    ) -> Result<Option<Reply>, Fault> {
         let patience = patience(steps(on).saturating_mul(sql.len() as u64), terms.longest);
-        match self.0.asker.ask(&request(sql, terms, on, false, room), patience).await? {
-            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, room), patience).await,
+        match self.0.asker.ask(&request(sql, terms, on, false, reply_bytes), patience).await? {
+            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, reply_bytes), patience).await,
             reply => Ok(reply),
         }
     }
@@ -213,7 +220,7 @@ fn steps(on: &[(&Held, u64)]) -> u64 {
     on.iter().fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// A run that kept a processor busy for longer than any should: time decided, so it may end otherwise another time.
+/// A run that exceeded its wall time while it used a processor. Time decided, so another run may end differently.
 fn too_slow() -> Attempt {
     Attempt { ran: Arc::new(Ran::ended(End::OutOfSteps)), deterministic: false }
 }
@@ -230,7 +237,7 @@ fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
 fn unexpected(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(message) => ours(message.clone()),
-        _ => ours("a cell answered another question".to_owned()),
+        _ => ours("a cell sent an unexpected reply".to_owned()),
     }
 }
 

@@ -15,12 +15,13 @@ use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
 use cells::{Held, InCells};
-pub(crate) use large::Large;
+pub(crate) use large::LargeResults;
 
 /// Longest wall time of a request that runs predictions.
 pub(crate) const FOR_PREDICTIONS: Duration = Duration::from_secs(120);
 
-/// Longest wall time of a request that runs golds: less, so that a prediction that is as slow as the gold is never too slow.
+/// Longest wall time of a request that runs golds: shorter, so that a prediction as slow as the gold never exceeds its
+/// own.
 pub(crate) const FOR_GOLDS: Duration = Duration::from_secs(40);
 
 /// How statements are run.
@@ -30,7 +31,7 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
     /// Whether rows are asked for in another order where the statement leaves it open.
     pub(crate) reverse: bool,
-    /// Longest wall time of a request to a cell. It decides nothing unless the processor was busy with it.
+    /// Longest wall time of a request to a cell. Exceeding it matters only if the cell used a processor meanwhile.
     pub(crate) longest: Duration,
 }
 
@@ -41,8 +42,8 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
-/// Takes the runs of statements as they come: the place of the statement, and its run on the next database. Says whether it is to be
-/// run on further ones.
+/// Receives the runs of statements: the index of the statement, and its run on the next database. Returns whether to
+/// run it on further ones.
 pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
 
 /// Why there is no database, or no description of it.
@@ -87,20 +88,20 @@ pub struct Queries {
 }
 
 impl Queries {
-    /// Queries in these cells, and on this server where there is one. The golds of a task may give `result_bytes` of rows over all its
-    /// databases, and so may a prediction.
+    /// Queries in these cells, and on this server if there is one. The results of the golds of a task over all its
+    /// databases may have at most `result_bytes`, and so may those of a prediction.
     #[must_use]
     pub fn new(cells: Cells, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
         Self { cells: InCells::new(cells), server, result_bytes }
     }
 
-    /// Bytes of rows that are kept of the golds of a task, and of a prediction.
+    /// Most bytes of result rows of the golds of a task, and of a prediction.
     pub(crate) fn result_bytes(&self) -> u64 {
         self.result_bytes
     }
 
-    /// For one call that runs statements; it may get a turn for large results.
-    pub(crate) fn call(&self) -> Large {
+    /// For one call that runs statements; it may acquire a permit for large results.
+    pub(crate) fn call(&self) -> LargeResults {
         self.cells.call()
     }
 
@@ -155,7 +156,7 @@ impl Queries {
         sql: &str,
         terms: Terms,
         on: (&Database, u64),
-        large: &mut Large,
+        large: &mut LargeResults,
     ) -> Result<Attempt, Fault> {
         let mut found = None;
         let mut each = |_: usize, attempt: Attempt| {
@@ -166,15 +167,15 @@ impl Queries {
         found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
     }
 
-    /// Runs statements, each on these databases in order, within the number of steps of each where steps are counted, and hands over
-    /// the runs of one statement after those of another. Those of a statement end with the first database on which it does not give
-    /// rows.
+    /// Runs statements, each on these databases in order, within the steps of each database if steps are counted.
+    /// Passes the runs to `each`, in order for each statement. A statement ends with the first database on which it
+    /// does not return rows.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
         terms: Terms,
         on: &[(&Database, u64)],
-        large: &mut Large,
+        large: &mut LargeResults,
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let held: Vec<(&Held, u64)> = on

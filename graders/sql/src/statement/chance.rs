@@ -24,7 +24,7 @@ pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     if places.is_empty() {
         return None;
     }
-    // A subquery among the terms ends before they do.
+    // A subquery among the terms ends before the terms do.
     places.sort_unstable();
     places.dedup();
     let with = |term: &str| {

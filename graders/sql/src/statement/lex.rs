@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
         self.delimited(close, kind, false)
     }
 
-    /// Passes over a text up to `close`. `escapes` says that a backslash takes the next character with it.
+    /// Skips text up to `close`. `escapes`: a backslash escapes the next character.
     fn delimited(&mut self, close: char, kind: Kind, escapes: bool) -> Kind {
         let mut characters = self.rest().char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_comments_are_read_once() {
+    fn reads_nested_comments_in_linear_time() {
         let (open, close) = ("/*".repeat(300_000), "*/".repeat(300_000));
         let first = |text: &str| first_word(text, Dialect::Postgres);
         assert_eq!(first(&format!("{open}*/ x")), None);

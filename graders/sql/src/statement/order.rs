@@ -56,7 +56,7 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     let written = terms.iter().map(|term| normal(strip_direction(term))).collect();
     let simple =
         !outer.iter().any(|token| ["union", "intersect", "except", "values"].iter().any(|word| token.is(word)));
-    // Text that is not a statement may have its first `select` behind the order.
+    // In text that is not a statement the first `select` may come after the order.
     let select = outer[..order].iter().position(|token| token.is("select")).filter(|_| simple);
     let Some(select) = select else {
         return Some(Ordering { ranked: Vec::new(), unlimited: Vec::new(), terms: written, items: None });
@@ -178,8 +178,8 @@ fn is_operator(token: &Token<'_>) -> bool {
     .any(|word| token.is(word))
 }
 
-/// All terms, as they read where the names of columns are not known; `None` where one cannot be written so, or all together make a
-/// statement too long to run.
+/// All terms, with names of result columns replaced by their expressions; `None` if one cannot be written so, or if
+/// together they are too long to run.
 fn resolved_terms(sql: &str, terms: &[Vec<&Token<'_>>], items: Option<&[Item]>, inside: bool) -> Option<String> {
     let mut written = String::new();
     for term in terms {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_before_the_order() {
+    fn ignores_a_select_after_the_order() {
         let found = of("order by a limit 3 select b é").unwrap();
         assert!(found.ranked.is_empty() && found.unlimited.is_empty());
         assert_eq!(found.terms, [["a"]]);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_not_replaced_by_more_than_a_statement_may_hold() {
+    fn does_not_expand_names_beyond_the_longest_statement() {
         let column = vec!["b"; 5_000].join("+");
         let term = vec!["s"; 5_000].join("+");
         let ranked = of(&format!("select {column} as s from t order by {term}")).unwrap().ranked;

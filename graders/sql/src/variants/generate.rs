@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use assay_cell::query::{ForeignKey, Rows, Table, TableRows};
 
-use super::homes::Homes;
 use super::keys::{in_order, keys_of, with_likely_references};
 use super::mine::Constants;
+use super::occurrences::Occurrences;
 use super::values::{Cell, Seen};
 use assay_core::Random;
 
@@ -20,8 +20,8 @@ const FEW: u64 = 30;
 /// Most rows of any table.
 const MOST_ROWS_EVER: usize = 240;
 
-/// Bytes of texts and blobs in a database after which tables get no more rows: values of the base may be long, and each may stand in
-/// every row.
+/// Bytes of texts and blobs in a database after which tables get no more rows: values of the base may be long and may
+/// appear in every row.
 const MOST_BYTES: usize = 16 << 20;
 
 /// How one database differs from another.
@@ -40,15 +40,16 @@ pub(crate) struct Manner {
 pub(crate) fn generate(tables: &[Table], constants: &Constants, seed: u64, manner: Manner) -> Vec<TableRows> {
     let led = if manner.loose { tables.to_vec() } else { with_likely_references(tables) };
     let tables = led.as_slice();
-    let homes = Homes::of(tables, constants);
+    let occurrences = Occurrences::of(tables, constants);
     let mut made: HashMap<String, Vec<Vec<Cell>>> = HashMap::new();
     let mut found = Vec::with_capacity(tables.len());
-    let mut room = MOST_BYTES;
+    let mut bytes_left = MOST_BYTES;
     for (at, table) in in_order(tables) {
         // A source for each table: what one gets does not depend on the others.
         let mut random = Random::new(seed ^ (at as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03));
-        let rows = Filler { table, at, tables, constants, homes: &homes, made: &made, manner, room }.fill(&mut random);
-        room = room.saturating_sub(rows.iter().flatten().map(Cell::bytes).sum());
+        let rows = Filler { table, at, tables, constants, occurrences: &occurrences, made: &made, manner, bytes_left }
+            .fill(&mut random);
+        bytes_left = bytes_left.saturating_sub(rows.iter().flatten().map(Cell::bytes).sum());
         let mut packed = Rows::new(table.columns.len());
         rows.iter().for_each(|row| packed.push(row.iter().map(Cell::value)));
         let columns = table.columns.iter().map(|column| column.name.clone()).collect();
@@ -60,15 +61,15 @@ pub(crate) fn generate(tables: &[Table], constants: &Constants, seed: u64, manne
 
 struct Filler<'a> {
     table: &'a Table,
-    /// Its place among the tables.
+    /// Index of the table.
     at: usize,
     tables: &'a [Table],
     constants: &'a Constants,
-    homes: &'a Homes,
+    occurrences: &'a Occurrences,
     made: &'a HashMap<String, Vec<Vec<Cell>>>,
     manner: Manner,
-    /// Bytes of texts and blobs after which there are no more rows.
-    room: usize,
+    /// Bytes of texts and blobs left for this table.
+    bytes_left: usize,
 }
 
 impl Filler<'_> {
@@ -115,7 +116,7 @@ impl Filler<'_> {
                 bytes += row.iter().map(Cell::bytes).sum::<usize>();
                 rows.push(row);
             }
-            if bytes > self.room {
+            if bytes > self.bytes_left {
                 break;
             }
         }
@@ -152,7 +153,7 @@ impl Filler<'_> {
         }
         let mined = |random: &mut Random| {
             let kept = random.chance(self.manner.spread);
-            let is_at_home = |text: &str| self.homes.is_at_home(text, self.at, column);
+            let is_at_home = |text: &str| self.occurrences.allows(text, self.at, column);
             if kept { None } else { seen.mined(self.constants, &is_at_home, random) }
         };
         match pattern {
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_make_few_rows() {
+    fn long_values_limit_the_number_of_rows() {
         let long = vec![b'x'; 1 << 20];
         let rows: Vec<Vec<Value<'_>>> = (0..60).map(|at| vec![Value::Integer(at), Value::Text(&long)]).collect();
         let tables = [table("a", &[("id", true), ("text", false)], &rows), table("b", &[("n", true)], &[])];

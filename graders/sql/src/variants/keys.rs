@@ -7,7 +7,7 @@ use assay_cell::query::{ForeignKey, Table, Value};
 pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
     let likely = |table: &Table, column: usize, parent: &Table| {
         let [key] = parent.keys.first().map_or(&[][..], Vec::as_slice) else { return None };
-        // Of large tables not every row is shown.
+        // The sample of a large table does not have all its rows.
         if usize::try_from(parent.count) != Ok(parent.sample.len()) {
             return None;
         }

@@ -103,7 +103,7 @@ const NO_FUNCTIONS: &[&str] = &[
     "distinct",
 ];
 
-/// Whether this opening parenthesis is that of a function.
+/// Whether this opening parenthesis belongs to a function call.
 fn is_call(all: &[Token<'_>], open: usize) -> bool {
     let before = open.checked_sub(1).map(|before| &all[before]);
     before.is_some_and(|name| name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word)))
@@ -127,7 +127,7 @@ impl Constants {
                 [real, real - unit, real + unit, real + unit / 1_000.0, real - unit / 2.0, real * 1.1, real * 0.9]
             {
                 let rounded = (near * 1e6).round() / 1e6;
-                // Beyond what can be rounded so, a number has no such decimals.
+                // Rounding overflows for large numbers, which have no decimals at that scale.
                 let near = if rounded.is_finite() { rounded } else { near };
                 if near.is_finite() {
                     add(&mut self.reals, near);

@@ -3,9 +3,9 @@
 
 mod dates;
 mod generate;
-mod homes;
 mod keys;
 mod mine;
+mod occurrences;
 mod values;
 
 pub(crate) use generate::{Manner, generate};

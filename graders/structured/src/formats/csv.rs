@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         }
     }
     let (mut rows, mut parts) = (Vec::new(), 0);
-    // Each row has the names of its own.
+    // Every row repeats the column names.
     let length: usize = names.iter().map(|(_, name)| name.len()).sum();
     while let Some((at, cells)) = reader.row()? {
         if cells.len() != names.len() {
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
             return Err(Broken::new(
                 at,
-                format!("the names of its columns make more than {} MiB of it", MAX_COPIED >> 20),
+                format!("the column names, repeated for each row, exceed {} MiB", MAX_COPIED >> 20),
             ));
         }
         let cell = |((_, name), (_, cell)): (&(usize, String), (usize, String))| (name.clone(), Json::Text(cell));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_columns_are_not_repeated_without_end() {
+    fn limits_repeated_column_names() {
         let of = |rows: usize| read(&format!("{}\n{}", "n".repeat(1 << 20), "1\n".repeat(rows)));
         assert!(of(32).is_ok());
         assert!(of(33).unwrap_err().reason.contains("32 MiB"));

@@ -15,7 +15,7 @@ pub(crate) use numbers::decimal;
 /// Most parts of a document that is read: a part takes some sixty bytes.
 const MAX_PARTS: usize = 4_000_000;
 
-/// Most bytes that a document may repeat: copies that anchors and aliases make, names of columns.
+/// Most bytes that a document may repeat through YAML aliases or CSV column names.
 const MAX_COPIED: usize = 32 << 20;
 
 /// What a document is written in.

@@ -1,4 +1,4 @@
-//! Access to files, the network and other processes, given up by Landlock.
+//! Restricts access to files, the network and other processes with Landlock.
 
 use std::path::Path;
 
@@ -7,18 +7,19 @@ use landlock::{
     RulesetStatus, Scope,
 };
 
-/// The newest rules this knows; an older kernel holds to those it has.
+/// The newest version of the rules in use; an older kernel applies those that it knows.
 const NEWEST: ABI = ABI::V6;
 
-/// The process's own entry: the engine reads its page map.
+/// The process's own entry in `/proc`: the engine reads its page map.
 const OWN_ENTRY: &str = "/proc/self";
 
-/// Whether this thread, and those it starts, may read what is `readable` and nothing else from now on.
+/// Allows this thread, and those it starts, to read what is in `readable` and nothing else. Returns whether the kernel
+/// enforces it.
 pub(super) fn restrict(readable: &[&Path]) -> bool {
     match try_restrict(readable) {
         Ok(status) => status != RulesetStatus::NotEnforced,
         Err(error) => {
-            tracing::warn!(%error, "the cell could not give up access to files");
+            tracing::warn!(%error, "access of the cell to files could not be restricted");
             false
         }
     }

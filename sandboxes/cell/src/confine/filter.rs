@@ -6,8 +6,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// System calls a running cell makes with any arguments: reading and writing its pipes, memory, threads it already has,
-/// signals of traps, time.
+/// System calls that a running cell may make with any arguments: reading and writing its pipes, memory, threads it
+/// already has, signals of traps, time.
 #[rustfmt::skip]
 const ALLOWED: &[i64] = &[
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_close,
@@ -22,8 +22,8 @@ const ALLOWED: &[i64] = &[
 /// The kernel's page scan (`PAGEMAP_SCAN`), with which the engine finds the pages that an instance wrote to.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
-/// Filters the system calls of every thread from now on. Anything else answers `EPERM`: a guest cannot tell, and a mistake of
-/// ours is an error, not a dead cell.
+/// Filters the system calls of every thread from now on. All others fail with `EPERM` rather than kill the process, so
+/// that a call missing from the list is an error and not a dead cell.
 pub(super) fn apply() -> Result<(), String> {
     let program = filter()?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
@@ -36,17 +36,16 @@ fn filter() -> Result<BpfProgram, String> {
     let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
     let no_code = SeccompCmpOp::MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
     let conditions = [
-        // Aborting sends a signal to a thread of the own process; others of the same user are out of reach.
+        // `abort` signals a thread of this process; other processes must not be signalled.
         (libc::SYS_tgkill, 0, SeccompCmpOp::Eq, own_process),
         (libc::SYS_ioctl, 1, SeccompCmpOp::Eq, PAGEMAP_SCAN),
-        // All code is mapped by now.
+        // All code is already mapped.
         (libc::SYS_mmap, 2, no_code.clone(), 0),
         (libc::SYS_mprotect, 2, no_code, 0),
     ];
     let refused = |error: BackendError| error.to_string();
     for (call, argument, operator, value) in conditions {
-        let condition =
-            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(refused)?;
+        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(refused)?;
         rules.insert(call, vec![SeccompRule::new(vec![condition]).map_err(refused)?]);
     }
     let deny = SeccompAction::Errno(libc::EPERM.unsigned_abs());

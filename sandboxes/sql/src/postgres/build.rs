@@ -13,7 +13,7 @@ use super::{ends, roles};
 /// Time all scripts of a database may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Makes what scripts made readable.
+/// Makes the objects that scripts created readable.
 const OPEN: &str = "do $$ declare schema_name name; begin
     for schema_name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
         execute format('grant usage on schema %I to assay_reader', schema_name);
@@ -68,7 +68,7 @@ pub(super) async fn build(address: &Address, keys: &Keys, name: &str, scripts: &
     Ok(())
 }
 
-/// A database that is being made.
+/// A database that is being built.
 struct Build<'a> {
     address: &'a Address,
     keys: &'a Keys,
@@ -88,7 +88,7 @@ impl Build<'_> {
         self.hand_over().await.map_err(|error| unreachable(&error))?;
         self.copy(operator, self.name, &twin).await.map_err(|error| unreachable(&error))?;
         if let Err(error) = self.reverse(operator, &twin).await {
-            tracing::debug!(%error, database = self.name, "rows could not be put in reverse");
+            tracing::debug!(%error, database = self.name, "rows could not be reversed");
         }
         ask(operator, roles::disable(self.author)).await.map_err(|error| unreachable(&error))?;
         for name in [&twin, self.name] {
@@ -103,21 +103,21 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Makes the author, and a database for it.
+    /// Creates the author, and a database for it.
     async fn begin(&self, operator: &mut PgConnection) -> Result<(), Error> {
         ask(operator, UNLOGGED.to_owned()).await?;
-        // Of a build that was cut short.
+        // Left by an interrupted build.
         drop_databases(operator, self.name).await?;
         self.restore_author(operator).await?;
         self.copy(operator, TEMPLATE, self.name).await
     }
 
-    /// Before each of its connections: a script may have changed its password and the settings it starts with.
+    /// Needed before each of its connections: a script may have changed its password and settings.
     async fn restore_author(&self, operator: &mut PgConnection) -> Result<(), Error> {
         ask(operator, roles::author(self.author, self.keys)).await
     }
 
-    /// Makes a database like another, for the author alone.
+    /// Copies a database, for the author alone.
     async fn copy(&self, operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
         let steps = [
             format!("create database {name} template {of}"),
@@ -136,7 +136,7 @@ impl Build<'_> {
         self.address.connect(&Role::Author(self.keys, self.author), Some(database)).await
     }
 
-    /// Runs scripts, and tells the planner about what they made.
+    /// Runs scripts, and collects statistics for the planner.
     async fn run(&self, operator: &mut PgConnection, scripts: &[String]) -> Result<(), ServerError> {
         let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
         for script in scripts {
@@ -145,7 +145,7 @@ impl Build<'_> {
         let _ = author.close().await;
         self.restore_author(operator).await.map_err(|error| unreachable(&error))?;
         let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
-        // As the author, because this runs functions in indexes. One that fails here leaves the planner without numbers.
+        // As the author, because this runs functions in indexes. If one fails, the planner has no statistics.
         if let Err(error) = ask(&mut author, "analyze".to_owned()).await
             && ends::is_lost(&error)
         {
@@ -155,16 +155,16 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Lets the reader read what the author made, and gives it to the role that keeps it.
+    /// Makes the author's objects readable, and transfers them to the owner.
     async fn hand_over(&self) -> Result<(), Error> {
         let mut inside = self.address.connect(&Role::Operator, Some(self.name)).await?;
         ask(&mut inside, OPEN.to_owned()).await?;
         ask(&mut inside, roles::hand_over(self.author)).await?;
-        // Nobody else may be connected to what is copied.
+        // A database cannot be copied while someone is connected to it.
         inside.close().await
     }
 
-    /// Puts the rows of each table in reverse, as the author: what a table computes is the task's.
+    /// Reverses the rows of each table, as the author, because tables may run functions of the task.
     async fn reverse(&self, operator: &mut PgConnection, name: &str) -> Result<(), Error> {
         let mut inside = self.address.connect(&Role::Operator, Some(name)).await?;
         ask(&mut inside, LOOSEN.to_owned()).await?;
@@ -178,18 +178,18 @@ impl Build<'_> {
     }
 }
 
-/// What an error of a script means.
+/// The meaning of a script's error.
 fn script_failed(error: &Error) -> ServerError {
     match error {
         Error::Database(_) if !ends::is_lost(error) => ServerError::Scripts(ends::message(error)),
         Error::Protocol(what) if what.contains("CopyIn") => {
-            ServerError::Scripts("`COPY … FROM STDIN` brings no rows here; insert them".to_owned())
+            ServerError::Scripts("`COPY … FROM STDIN` has no input here; use `INSERT`".to_owned())
         }
         _ => unreachable(error),
     }
 }
 
-/// Drops a database and its twin, whoever is connected.
+/// Drops a database and its twin, even while someone is connected.
 async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), Error> {
     for name in [name, &twin(name)] {
         ask(operator, format!("drop database if exists {name} with (force)")).await?;
@@ -197,7 +197,8 @@ async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), E
     Ok(())
 }
 
-/// Drops an author. One that a script of another build named in a grant stays, without a login, until the server is next set up.
+/// Drops an author. If a script of another build granted it something, it stays, without login, until the server is
+/// next set up.
 async fn drop_author(operator: &mut PgConnection, author: &str) {
     if let Err(error) = ask(operator, roles::drop(author)).await {
         tracing::debug!(%error, author, "the role of a build could not be dropped");
@@ -205,7 +206,7 @@ async fn drop_author(operator: &mut PgConnection, author: &str) {
     }
 }
 
-/// Drops what builds left that were cut short: their authors, and databases that are not whole.
+/// Drops what interrupted builds left: their authors and incomplete databases.
 pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
     let asked = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
@@ -227,7 +228,7 @@ pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError>
     Ok(())
 }
 
-/// Takes the lock of a database, unless somebody has it.
+/// Takes the lock of a database unless it is taken.
 async fn try_lock(operator: &mut PgConnection, name: &str) -> Result<bool, ServerError> {
     let free = query_scalar("select pg_try_advisory_lock($1)").bind(key(name)).fetch_one(operator).await;
     free.map_err(|error| unreachable(&error))

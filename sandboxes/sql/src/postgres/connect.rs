@@ -1,4 +1,4 @@
-//! Connections: of the operator's role, of the one that makes a database of a task, of the one that reads.
+//! Connections as the operator, as the author of a build, and as the reader.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a server that starts again is asked, once a second.
 const TRIES: usize = 10;
 
-/// Passwords of the roles: from what only superusers can read, so that every node with the same server comes to the same.
+/// Passwords of the roles, derived from a secret that only superusers can read, so that all nodes of a server derive
+/// the same.
 pub(super) struct Keys {
     secret: String,
 }

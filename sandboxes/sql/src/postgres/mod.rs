@@ -1,9 +1,10 @@
 //! A PostgreSQL server of the operator's that databases of tasks are made on and queries run on. Owns roles, databases and limits
 //! there; the server itself, its memory and who may reach it are the operator's.
 //!
-//! Each database of a task is a database of its own, made by a role of its own from a template in which nobody may call what
-//! reaches beyond a query. A statement runs on a connection of its own, of a role that may read that database and nothing else,
-//! as a cursor of one read-only transaction. Limits are of time, so the same statement may end otherwise another time.
+//! Each database of a task is a database of its own, made by its own role, from a template in which nobody may call
+//! functions that reach beyond a query. A statement runs on a connection of its own, of a role that may read that
+//! database and nothing else, as a cursor of one read-only transaction. Limits are of time, so the same statement may
+//! end differently another time.
 
 mod build;
 mod connect;
@@ -76,7 +77,7 @@ impl Postgres {
         }
         let keys = Arc::new(setup::set_up(&self.address).await?);
         if let Err(error) = build::drop_left_over(&self.address).await {
-            tracing::warn!(%error, "databases that were not finished could not be dropped");
+            tracing::warn!(%error, "databases of interrupted builds could not be dropped");
         }
         *known = Some(Arc::clone(&keys));
         Ok(keys)

@@ -1,9 +1,10 @@
-//! Roles on the server. One reads all databases. Each build has an author of its own, which exists only while it runs, so that
-//! settings, passwords and grants of a script reach no other build. What an author made belongs to a role that cannot log in.
+//! Roles on the server. The reader reads all databases. Each build has its own author, which exists only while the
+//! build runs, so that settings, passwords and grants of a script affect no other build. The objects of authors belong
+//! to an owner that cannot log in.
 
 use super::connect::Keys;
 
-/// Owns what scripts made. Authors are members of it, by which `pg_hba.conf` can name them.
+/// Owns the objects that scripts created. Authors are members of it, so that `pg_hba.conf` can refer to them.
 pub(super) const OWNER: &str = "assay_author";
 
 /// Runs statements.
@@ -34,7 +35,7 @@ const OF_READER: &Settings = &[
     ("hash_mem_multiplier", "1"),
     ("temp_file_limit", "'128MB'"),
     ("max_parallel_workers_per_gather", "0"),
-    // All rows of a cursor are fetched.
+    // Cursors are always read to the end.
     ("cursor_tuple_fraction", "1"),
 ];
 
@@ -50,9 +51,9 @@ pub(super) fn database_of(author: &str) -> Option<String> {
     author.strip_prefix(OWNER)?.strip_prefix('_').map(|digits| format!("assay_{digits}"))
 }
 
-/// Makes the reader and the owner what they are to be. One message is one transaction.
+/// Creates or resets the reader and the owner. One message is one transaction.
 pub(super) fn of_all_builds(keys: &Keys) -> String {
-    // An owner that is right is left alone: a script may have locked it, as a member of it.
+    // A correct owner is not altered: a script, whose role is a member, may have locked it.
     let owner = format!(
         "do $$ begin
              if not exists (select from pg_roles where rolname = '{OWNER}') then
@@ -66,12 +67,13 @@ pub(super) fn of_all_builds(keys: &Keys) -> String {
     format!("{owner} {} alter role {READER} noinherit;", restored(READER, keys, OF_READER))
 }
 
-/// Makes the author of a build what it is to be, whatever a script made of it.
+/// Creates or resets the author of a build, whatever a script changed.
 pub(super) fn author(name: &str, keys: &Keys) -> String {
     format!("{} grant {OWNER} to {name};", restored(name, keys, OF_AUTHORS))
 }
 
-/// Makes a role that logs in, or sets it back: attributes, password, and settings, also those in single databases.
+/// Creates or resets a role that can log in: its attributes, password and settings, including those for single
+/// databases.
 fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
     let mut sql = format!(
         "do $$ declare place name; begin
@@ -91,17 +93,17 @@ fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
     sql
 }
 
-/// Gives what an author made in the connected database to the owner, with nothing left that names the author.
+/// Transfers the author's objects in the connected database to the owner, and drops its privileges there.
 pub(super) fn hand_over(author: &str) -> String {
     format!("reassign owned by {author} to {OWNER}; drop owned by {author}")
 }
 
-/// Ends what an author may do on the server.
+/// Prevents an author from logging in.
 pub(super) fn disable(author: &str) -> String {
     format!("alter role {author} nologin password null")
 }
 
-/// Drops an author. Fails while a grant in another database names it.
+/// Drops an author. Fails while a grant in another database refers to it.
 pub(super) fn drop(author: &str) -> String {
     format!("set local lock_timeout = '2s'; drop role if exists {author}")
 }
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn databases_and_authors_name_each_other() {
+    fn authors_and_databases_map_to_each_other() {
         let database = "assay_0123456789012345678901234567890123456789";
         let author = author_of(database);
         assert_eq!(author, "assay_author_0123456789012345678901234567890123456789");

@@ -25,7 +25,7 @@ const SECRET: &str = "do $$ begin
     end if;
 end $$";
 
-/// Keeps passwords out of the server's log.
+/// Settings that keep passwords out of the server's log.
 pub(super) const UNLOGGED: &str =
     "set log_statement = 'none'; set log_min_error_statement = 'panic'; set log_min_duration_statement = -1";
 

@@ -11,13 +11,13 @@ use rusqlite::ffi;
 /// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay aligned.
 const HEAD: usize = 16;
 
-/// Memory a database may take while it is made, opened or described, in bytes.
+/// Most memory for building, opening or describing a database, in bytes.
 pub(crate) const OF_DATABASE: u64 = 512 << 20;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Does some work while SQLite may use this many bytes beyond what it uses now.
+/// Does `work` while SQLite may use this many bytes beyond what it uses now.
 pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
     let most = USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
     MOST.store(most, Relaxed);

@@ -1,5 +1,5 @@
-//! Responsible for the bytes of a Parquet file. The library skips values that lie beyond the end of a file one by one, without an
-//! error: a page that claims two thousand million of them takes a minute. Here the end of the file is an error.
+//! Reads the bytes of a Parquet file. The library skips values beyond the end of a file one by one, without an error: a
+//! page that claims two billion of them takes a minute. Here reading beyond the end is an error.
 
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use parquet::errors::Result;
 use parquet::file::reader::{ChunkReader, Length};
 
-/// A file that answers reads beyond its end with an error.
+/// A file whose reads beyond the end fail.
 pub(super) struct Chunks(pub(super) File);
 
 impl Length for Chunks {
@@ -29,7 +29,7 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// A stream whose end is an error.
+/// A stream whose reads beyond the end fail.
 pub(super) struct Bounded<R>(R);
 
 impl<R: Read> Read for Bounded<R> {

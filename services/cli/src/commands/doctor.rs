@@ -34,7 +34,7 @@ struct Report {
     set_aside: u64,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
-    /// Walls of the kernel around cells, and whether each holds.
+    /// Mechanisms of the kernel that confine cells, and whether each is in place.
     confinement: BTreeMap<&'static str, bool>,
     images: Vec<Image>,
     graders: Vec<SelfTest>,
@@ -80,7 +80,7 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         }
         writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
         let walls = |wanted: bool| {
-            let walls = report.confinement.iter().filter(|(_, holds)| **holds == wanted);
+            let walls = report.confinement.iter().filter(|(_, is_in_place)| **is_in_place == wanted);
             let names: Vec<&str> = walls.map(|(wall, _)| *wall).collect();
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
@@ -143,7 +143,8 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             p99_us: at(99),
         });
     }
-    let confinement = node.confinement().await?.walls().map(|(wall, holds)| (wall.as_str(), holds)).collect();
+    let confinement =
+        node.confinement().await?.walls().map(|(wall, is_in_place)| (wall.as_str(), is_in_place)).collect();
     let mut images = Vec::new();
     for image in installed {
         let (p50_us, p99_us) = time_program(&node, &clock, &image.language).await?;

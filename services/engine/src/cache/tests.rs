@@ -104,7 +104,7 @@ fn outcomes_take_no_more_memory_than_allowed() {
     }
 }
 
-/// A prepared task that becomes larger.
+/// A prepared task that grows.
 struct Growing(AtomicUsize);
 
 impl Prepared for Growing {
@@ -143,7 +143,7 @@ fn growing(caches: &Caches, task: Hash, bytes: usize) -> (Arc<Growing>, Arc<Prep
 }
 
 #[test]
-fn prepared_tasks_count_what_they_grow_to() {
+fn prepared_tasks_that_grow_stay_within_the_limit() {
     const BOUND: usize = 1 << 20;
     let caches = Caches::new(BOUND as u64, 0);
     let tasks: Vec<Hash> = (0..8_u8).map(|at| Hash::of(&[at])).collect();
@@ -156,7 +156,7 @@ fn prepared_tasks_count_what_they_grow_to() {
         assert!(caches.prepared.weight() <= BOUND as u64, "{} bytes", caches.prepared.weight());
     }
     assert!((1..4).contains(&kept()), "{} tasks of a quarter of the limit", kept());
-    // Weighing again what has not grown changes nothing.
+    // Updating tasks that have not grown changes nothing.
     let before = caches.prepared.weight();
     tasks.iter().zip(&made).for_each(|(task, (_, prepared))| caches.reweigh(*task, prepared));
     assert_eq!(caches.prepared.weight(), before);
@@ -176,7 +176,7 @@ fn a_prepared_task_beyond_the_limit_is_not_kept() {
 }
 
 #[test]
-fn a_task_that_was_prepared_again_is_not_weighed_by_the_earlier_one() {
+fn an_earlier_preparation_does_not_change_the_weight_of_a_later_one() {
     let caches = Caches::new(1 << 20, 0);
     let task = Hash::of(b"task");
     let (grows, earlier) = growing(&caches, task, 1_000);

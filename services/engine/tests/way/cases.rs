@@ -187,14 +187,14 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
 }
 
 #[tokio::test]
-async fn dropping_a_batch_drops_the_work_that_waits() {
+async fn dropping_a_batch_drops_its_pending_work() {
     let house = house();
     let engine = house.engine.clone();
     let grading =
         tokio::spawn(async move { engine.grade(batch(vec![item("waiting", "1", "never")]), Mode::Whole).await });
     house.stuck.begun.notified().await;
     grading.abort();
-    // Without it this waits until the harness gives up.
+    // If the work is not dropped, this waits until the test times out.
     house.stuck.dropped.notified().await;
     assert!(grading.await.is_err_and(|error| error.is_cancelled()));
     while house.engine.admission().items_in_flight() > 0 {

@@ -56,7 +56,7 @@ pub(crate) struct Exact {
     pub(crate) stuck: Arc<Stuck>,
 }
 
-/// Tells of work that never ends: that it began, and that it was dropped.
+/// Notifies when work that never ends begins, and when it is dropped.
 #[derive(Default)]
 pub(crate) struct Stuck {
     pub(crate) begun: Notify,
@@ -87,7 +87,13 @@ impl Exact {
     }
 
     fn new(spec: &'static Spec) -> Self {
-        Self { spec, prepared: Arc::default(), graded: Arc::default(), failed_once: Arc::default(), stuck: Arc::default() }
+        Self {
+            spec,
+            prepared: Arc::default(),
+            graded: Arc::default(),
+            failed_once: Arc::default(),
+            stuck: Arc::default(),
+        }
     }
 }
 
@@ -115,7 +121,11 @@ impl Grader for Exact {
                     graded: Arc::clone(&self.graded),
                     failed_once: Arc::clone(&self.failed_once),
                 };
-                if self.spec.lane == Lane::Cpu { Ok(Arc::new(exact)) } else { Ok(Arc::new(Waiting(exact, Arc::clone(&self.stuck)))) }
+                if self.spec.lane == Lane::Cpu {
+                    Ok(Arc::new(exact))
+                } else {
+                    Ok(Arc::new(Waiting(exact, Arc::clone(&self.stuck))))
+                }
             }
         }
     }

@@ -47,9 +47,9 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     }
 }
 
-/// Sent again after a crash, the request may succeed, with the same ids.
+/// If the request is sent again after a crash, it may succeed, with the same ids.
 #[tokio::test]
-async fn a_failure_that_may_pass_is_recorded_with_the_reply() {
+async fn transient_failures_are_recorded_with_the_reply() {
     let house = house();
     let (sender, mut waves) = mpsc::channel(4);
     let items = vec![item("exact", "1", "fail"), item("exact", "1", "1"), item("waiting", "1", "never")];

@@ -1,4 +1,4 @@
-//! The hidden role in which this binary is a cell: what it is told, what it gives up, what it then answers.
+//! The hidden role in which this binary is a cell: its arguments, its confinement, the requests that it answers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,20 +17,20 @@ use crate::{config, observe};
 /// Native stack of the thread that answers requests in a cell: guests run on it.
 const CELL_STACK: usize = 192 << 20;
 
-/// Longest wait of an exiting cell for the log to be written.
+/// How long an exiting cell waits for the log to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// What a cell answers. Programs and queries never share a process.
+/// The kind of requests that a cell answers. Programs and queries never share a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// Requests about programs, with the images of this folder.
+    /// Programs, with the images in this folder.
     Programs(PathBuf),
-    /// Requests about databases.
+    /// Queries on databases.
     Queries,
 }
 
 impl Work {
-    /// The arguments of a cell that does this work, behind all of these walls.
+    /// The arguments of a cell for this work that requires these walls.
     #[must_use]
     pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
         let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
@@ -41,7 +41,7 @@ impl Work {
         vec![images, kind.into(), walls.join(",").into()]
     }
 
-    /// Reads what [`Work::arguments`] wrote.
+    /// Parses what [`Work::arguments`] returned.
     fn read(arguments: Vec<OsString>) -> Option<(Self, Vec<Wall>)> {
         let [images, kind, walls] = <[OsString; 3]>::try_from(arguments).ok()?;
         let work = match kind.to_str()? {
@@ -66,7 +66,7 @@ pub fn answer_role() -> Option<ExitCode> {
         Work::Programs(images) => &[images],
         Work::Queries => &[],
     };
-    // Before the log has a thread.
+    // Before logging starts a thread.
     let isolation = isolate(readable);
     // Logging twice is no error, and a cell with none still works.
     let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
@@ -79,7 +79,7 @@ pub fn answer_role() -> Option<ExitCode> {
     })
 }
 
-/// Loads what the work needs, gives up everything else, answers requests until the parent is gone.
+/// Loads what the work needs, gives up everything else, and answers requests until the parent is gone.
 fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     if let Err(error) = end_with_parent() {
         tracing::error!(%error, "this cell could not end with its parent");
@@ -102,13 +102,13 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
         },
     };
     let confinement = isolation.confine();
-    // Without a wall that is required it says so and does nothing else.
-    let handlers = if holds(confinement, walls) { handlers } else { Handlers::new() };
+    // Without a required wall the cell only reports its confinement.
+    let handlers = if has_all(confinement, walls) { handlers } else { Handlers::new() };
     handlers.serve(confinement).is_ok()
 }
 
-fn holds(confinement: Confinement, walls: &[Wall]) -> bool {
-    walls.iter().all(|wall| confinement.holds(*wall))
+fn has_all(confinement: Confinement, walls: &[Wall]) -> bool {
+    walls.iter().all(|wall| confinement.has(*wall))
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_read_as_they_were_written() {
+    fn parses_its_own_arguments() {
         for work in [Work::Programs("/images of mine".into()), Work::Queries] {
             for walls in [Vec::new(), Wall::ALL.to_vec()] {
                 assert_eq!(Work::read(work.arguments(&walls)), Some((work.clone(), walls)));

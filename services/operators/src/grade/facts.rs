@@ -76,8 +76,8 @@ pub(super) fn facts(value: &Value) -> Vec<Fact> {
     value.as_object().map(Fact::all).unwrap_or_default()
 }
 
-/// The fields of an object but one, which is shown elsewhere.
-pub(super) fn facts_but(value: &Value, shown_elsewhere: &str) -> Vec<Fact> {
+/// The fields of an object except one that is shown elsewhere.
+pub(super) fn facts_without(value: &Value, shown_elsewhere: &str) -> Vec<Fact> {
     let fields = value.as_object().into_iter().flatten().filter(|(name, _)| *name != shown_elsewhere);
     fields.map(|(name, value)| Fact { name: cell(name), value: shown(value) }).collect()
 }

@@ -121,7 +121,11 @@ impl View {
             known: known(record),
             error: facts::facts(&json(&record.error_json)),
             compared: compare::compare(task, &evidence),
-            evidence: if tests.is_some() { facts::facts_but(&evidence, "results") } else { facts::facts(&evidence) },
+            evidence: if tests.is_some() {
+                facts::facts_without(&evidence, "results")
+            } else {
+                facts::facts(&evidence)
+            },
             tests,
             appeal: record.appeal.as_ref().map(of_appeal).unwrap_or_default(),
             composition: facts::facts(&json(&record.composition_json)),

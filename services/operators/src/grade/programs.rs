@@ -8,7 +8,7 @@ use crate::show::{bytes, cell, count};
 /// Most tests in the table.
 const MOST: usize = 200;
 
-/// Results that evidence lists where it has no `tests_run`; further tests may have been run.
+/// Most results in evidence without `tests_run`, as earlier releases wrote it; more tests may have been run.
 const LISTED_BEFORE: usize = 100;
 
 /// A test and what became of it.
@@ -25,17 +25,17 @@ pub(crate) struct Test {
 pub(crate) struct Tests {
     pub(crate) tests: Vec<Test>,
     pub(crate) passed: String,
-    /// All of the task, also those that were not run.
+    /// Number of tests of the task, including those that were not run.
     pub(crate) all: String,
-    /// About tests that are not in the table.
+    /// A sentence about the tests that are not in the table.
     pub(crate) left: Option<String>,
 }
 
-/// What evidence says of the tests that were run.
+/// The evidence about the tests that were run.
 struct Run<'e> {
     /// Verdict, work and memory of the first ones.
     results: &'e [Value],
-    /// How many were run; `None` where the evidence does not say.
+    /// How many were run; `None` if unknown.
     run: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Tests {
         let run = Run::of(evidence);
         let tests = asked.iter().enumerate().take(MOST).map(|(at, test)| of_test(at, test, &run));
         let passed = run.results.iter().filter(|result| result[0] == "accepted").count();
-        // A list that was cut shows only that these passed.
+        // Tests beyond a truncated list may have passed as well.
         let at_least = if run.is_cut(asked.len()) { "at least " } else { "" };
         Some(Self {
             tests: tests.collect(),
@@ -64,12 +64,12 @@ impl<'e> Run<'e> {
         Self { results, run: said.or((results.len() != LISTED_BEFORE).then_some(results.len())) }
     }
 
-    /// Whether tests may have been run of which no result is listed.
+    /// Whether more tests may have been run than results are listed.
     fn is_cut(&self, tests: usize) -> bool {
         self.results.len() < self.run.unwrap_or(tests).min(tests)
     }
 
-    /// What became of a test.
+    /// The result of a test.
     fn badge(&self, at: usize) -> Badge {
         match self.results.get(at).and_then(|result| result[0].as_str()) {
             Some(verdict) => Badge::new("graded", Some(verdict), Some(verdict == "accepted")),
@@ -78,7 +78,7 @@ impl<'e> Run<'e> {
         }
     }
 
-    /// About the tests beyond the table: how many there are, failed, and were not run.
+    /// How many tests are not in the table, and how many of them failed or were not run.
     fn left(&self, tests: usize) -> Option<String> {
         let left = tests.checked_sub(MOST).filter(|left| *left > 0)?;
         let beyond = self.results.get(MOST..).unwrap_or_default();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_without_a_listed_result_are_not_said_to_be_left_out() {
+    fn tests_without_a_listed_result_may_have_been_run() {
         let cut = json!({ "results": vec![json!(["accepted", 1, 1]); LISTED_BEFORE] });
         let found = Tests::of(&task(LISTED_BEFORE + 1), &cut).unwrap();
         assert_eq!((found.passed.as_str(), words(&found)[LISTED_BEFORE]), ("at least 100", "not listed"));

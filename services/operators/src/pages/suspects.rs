@@ -102,7 +102,8 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     }))
 }
 
-/// What a grader read out of a completion, as its evidence names it. The rest of the evidence is dropped: it may list many tests.
+/// The answer that a grader extracted from a completion. The rest of the evidence is dropped, because it may list many
+/// tests.
 fn answer(grade: &GradeRecord) -> Option<String> {
     let evidence: Value = serde_json::from_str(grade.evidence_json.as_deref()?).ok()?;
     let names = ["extracted", "program", "statement", "document"];

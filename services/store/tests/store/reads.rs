@@ -78,7 +78,7 @@ async fn entries_beyond_the_memory_are_read_back_from_the_spool() {
 }
 
 #[tokio::test]
-async fn large_evidence_is_read_back_whole() {
+async fn reads_back_large_evidence_in_full() {
     let world = World::new();
     let store = world.open().await;
     let mut entry = entry(1, 3);

@@ -1,4 +1,4 @@
-//! Where the texts that golds compare with stand in the base.
+//! Which columns of the base contain the texts that golds compare with.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,11 @@ use assay_cell::query::{Table, Value};
 
 use super::mine::Constants;
 
-/// For each text, in lower case, the columns that have it, by table and column.
-pub(super) struct Homes(HashMap<Vec<u8>, HashSet<(usize, usize)>>);
+/// For each text, in lower case, the columns that contain it, by table and column.
+pub(super) struct Occurrences(HashMap<Vec<u8>, HashSet<(usize, usize)>>);
 
-impl Homes {
-    /// Looks for the texts among the constants, once for all cells that are made.
+impl Occurrences {
+    /// Finds the columns of all texts among the constants.
     pub(super) fn of(tables: &[Table], constants: &Constants) -> Self {
         let texts = constants.texts.iter().map(|mined| (mined.of.as_bytes().to_ascii_lowercase(), HashSet::new()));
         let mut found: HashMap<Vec<u8>, HashSet<(usize, usize)>> = texts.collect();
@@ -29,8 +29,8 @@ impl Homes {
         Self(found)
     }
 
-    /// Whether a text belongs to this column: to one that has it, or to any when none has.
-    pub(super) fn is_at_home(&self, text: &str, table: usize, column: usize) -> bool {
+    /// Whether a text may be used in this column: if it contains the text, or no column does.
+    pub(super) fn allows(&self, text: &str, table: usize, column: usize) -> bool {
         let columns = self.0.get(&text.as_bytes().to_ascii_lowercase());
         columns.is_none_or(|columns| columns.is_empty() || columns.contains(&(table, column)))
     }
