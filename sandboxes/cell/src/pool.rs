@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
-use crate::CellError;
 use crate::confine::{self, Confinement};
 use crate::metrics::{self, ended};
 use crate::process::{Asked, Cell};
 use crate::words::{self, Words};
+use crate::{CellError, Death};
 
 /// How cells are made.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub enum Settled<R> {
 
 /// Cells that receive a request before it fails. One may die because the system is out of memory or an operator kills
 /// processes; after several in a row another attempt is unlikely to succeed.
-const TRIES: u32 = 3;
+const TRIES: usize = 3;
 
 /// How long a cell may take to report its confinement.
 const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -151,7 +151,7 @@ impl Cells {
 
     /// Sends a framed request to a cell, and to another one if that cell dies.
     async fn exchange<W: Words>(&self, request: &[u8], patience: Duration) -> Result<W::Reply, CellError> {
-        let mut deaths = 0;
+        let mut deaths: Vec<Death> = Vec::new();
         loop {
             let mut cell = self.take()?;
             match cell.ask(request, patience).await {
@@ -172,9 +172,11 @@ impl Cells {
                 Asked::Died(death) => {
                     tracing::warn!(%death, "a cell died over a request");
                     ended(if death.is_crash() { "crashed" } else { "died" });
-                    deaths += 1;
-                    if deaths == TRIES {
-                        return Err(CellError::Died(death));
+                    deaths.push(death);
+                    if deaths.len() == TRIES {
+                        // A crash is reported only if every cell crashed: else the request need not be the reason.
+                        let other = deaths.iter().position(|death| !death.is_crash()).unwrap_or_default();
+                        return Err(CellError::Died(deaths.swap_remove(other)));
                     }
                 }
             }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
 use assay_cell::{CellOptions, Cells};
-use assay_node::sandboxes::Work;
 use assay_core::{Clock, SystemClock};
+use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
 use clap::Parser;
 
