@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_cell::compute;
 use assay_cell::program::{self, Compile, End, Limits, Part, Run};
 use assay_core::extraction::reasoning;
 use assay_core::{
@@ -169,7 +170,8 @@ impl PreparedCode {
             (End::Finished | End::Exited(0), Test::Stdin { input, expected }) => {
                 let found = match &self.task.checker {
                     Checker::Named(named) => {
-                        checker::compare(*named, self.task.float_tolerance, expected, &attempt.ran.stdout)
+                        let (stdout, tolerance) = (&attempt.ran.stdout, self.task.float_tolerance);
+                        compute(stdout.len(), || checker::compare(*named, tolerance, expected, stdout))
                     }
                     Checker::Program(program) => {
                         let (found, said) = self.ask_checker(program, input, expected, &attempt.ran.stdout).await?;
@@ -187,10 +189,13 @@ impl PreparedCode {
                 }
             }
             (End::Returned(text), Test::Call { expected, .. }) => {
-                let returned = value::read(text);
-                got = returned.as_ref().map(value::shown);
-                let right =
-                    returned.is_some_and(|returned| value::equal(&returned, expected, self.task.float_tolerance));
+                let compared = compute(text.len(), || {
+                    let returned = value::read(text);
+                    let right = returned.as_ref().map(|got| value::equal(got, expected, self.task.float_tolerance));
+                    (returned.as_ref().map(value::shown), right == Some(true))
+                });
+                let right;
+                (got, right) = compared;
                 if right { verdict::ACCEPTED } else { Verdict::WRONG_ANSWER }
             }
             (End::Finished, Test::Assert { .. }) => verdict::ACCEPTED,

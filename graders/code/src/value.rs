@@ -11,8 +11,17 @@ use assay_documents::json::Reader;
 use num_bigint::BigInt;
 use num_traits::{FromPrimitive, ToPrimitive, Zero};
 
-/// Most comparisons of parts in one comparison of values: partners of the elements of sets are looked for, sets in sets at that.
+/// Work of one comparison of values, in comparisons of parts: partners of the elements of sets are looked for, sets in sets at that.
 const COMPARISONS: usize = 10_000_000;
+
+/// Bytes of a number that are read in the time of a comparison of parts.
+const BYTES: usize = 16;
+
+/// Reading decimal digits is quadratic: the square of their number for which the time is that of a comparison.
+const SQUARE: usize = 10_000;
+
+/// Digits of the largest finite float.
+const FLOAT_DIGITS: usize = 310;
 
 /// Longest integer that is computed with, in digits. Reading decimal digits is quadratic.
 const MAX_DIGITS: usize = 50_000;
@@ -108,15 +117,16 @@ fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
 struct Comparison<'a> {
     containers: Vec<&'a Json>,
     tolerance: Option<f64>,
-    /// Comparisons left; without any, values differ.
+    /// Work left; without any, values differ.
     left: Cell<usize>,
 }
 
 impl Comparison<'_> {
     /// Goes down with `expected`, which is finite; so a value that holds itself comes to an end as well.
     fn equal(&self, got: &Json, expected: &Json) -> bool {
-        let Some(left) = self.left.get().checked_sub(1) else { return false };
-        self.left.set(left);
+        if !self.charge(1) {
+            return false;
+        }
         match (got, expected) {
             (Json::Null, Json::Null) => true,
             (Json::Text(got), Json::Text(expected)) => got == expected,
@@ -125,10 +135,32 @@ impl Comparison<'_> {
                 Some((kind, inside)) => self.tagged(kind, inside, expected),
                 None => false,
             },
-            _ => match (number(got), number(expected)) {
-                (Some(got), Some(expected)) => self.numbers(&got, &expected),
-                _ => false,
-            },
+            _ => self.same_number(plain_digits(got), || number(got), expected),
+        }
+    }
+
+    /// Spends work; whether there was enough left.
+    fn charge(&self, work: usize) -> bool {
+        let left = self.left.get().checked_sub(work);
+        self.left.set(left.unwrap_or_default());
+        left.is_some()
+    }
+
+    /// Compares a number of at least `digits` decimal digits, and at most twice as many, with what is expected. Most numbers differ
+    /// in their length already, and long ones take long to read.
+    fn same_number(&self, digits: usize, got: impl FnOnce() -> Option<Number>, expected: &Json) -> bool {
+        let expected_digits = plain_digits(expected);
+        let is_longer = digits > expected_digits + 1 && digits > FLOAT_DIGITS + 1;
+        if is_longer || expected_digits > 2 * digits + FLOAT_DIGITS {
+            return false;
+        }
+        let longest = digits.max(expected_digits).min(MAX_DIGITS);
+        if !self.charge(longest / BYTES + longest * longest / SQUARE) {
+            return false;
+        }
+        match (got(), number(expected)) {
+            (Some(got), Some(expected)) => self.numbers(&got, &expected),
+            _ => false,
         }
     }
 
@@ -144,10 +176,11 @@ impl Comparison<'_> {
                 self.mappings(got, expected)
             }
             ("made", Json::Array(parts), _) => self.made(parts, expected),
-            ("int" | "float", Json::Text(_), _) => match (tagged_number(kind, inside), number(expected)) {
-                (Some(got), Some(expected)) => self.numbers(&got, &expected),
-                _ => false,
-            },
+            ("int" | "float", Json::Text(text), _) => {
+                // A hexadecimal digit is more than one decimal digit and less than two.
+                let digits = if kind == "int" { text.len().saturating_sub(3) } else { 1 };
+                self.same_number(digits, || tagged_number(kind, inside), expected)
+            }
             _ => false,
         }
     }
@@ -157,11 +190,11 @@ impl Comparison<'_> {
         let [Json::Text(class), Json::Object(arguments)] = parts else { return false };
         let Some(("tuple", Json::Array(arguments))) = tagged(arguments) else { return false };
         match (class.as_str(), arguments.as_slice()) {
-            ("decimal.Decimal", [Json::Text(text)]) => {
-                let (got, expected) = (written(text), number(expected));
-                got.zip(expected).is_some_and(|(got, expected)| self.numbers(&got, &expected))
-            }
+            ("decimal.Decimal", [Json::Text(text)]) => self.same_number(digits(text), || written(text), expected),
             ("fractions.Fraction", [above, below]) => {
+                if !self.charge((text_bytes(above) + text_bytes(below)) / BYTES) {
+                    return false;
+                }
                 let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below))
                 else {
                     return false;
@@ -254,6 +287,32 @@ fn number(value: &Json) -> Option<Number> {
     }
 }
 
+/// Significant digits of an integer; 1 for a float, which is read in one pass.
+fn digits(text: &str) -> usize {
+    let is_float = text.bytes().any(|byte| b".eE".contains(&byte));
+    if is_float { 1 } else { text.trim_start_matches('-').trim_start_matches('0').len() }
+}
+
+/// The same of a plain JSON value.
+fn plain_digits(value: &Json) -> usize {
+    match value {
+        Json::Number(text) => digits(text),
+        _ => 1,
+    }
+}
+
+/// Bytes of the digits of a tagged or plain number.
+fn text_bytes(value: &Json) -> usize {
+    match value {
+        Json::Object(pairs) => match tagged(pairs) {
+            Some((_, Json::Text(text))) => text.len(),
+            _ => 0,
+        },
+        Json::Number(text) => text.len(),
+        _ => 0,
+    }
+}
+
 fn any_number(value: &Json) -> Option<Number> {
     match value {
         Json::Object(pairs) => tagged(pairs).and_then(|(kind, inside)| tagged_number(kind, inside)),
@@ -290,6 +349,34 @@ mod tests {
 
     fn same(got: &str, expected: &str) -> bool {
         equal(&read(got).unwrap(), &read(expected).unwrap(), None)
+    }
+
+    #[test]
+    fn long_numbers_among_many_are_compared_by_their_length() {
+        let long = "7".repeat(MAX_DIGITS - 1);
+        let many: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
+        let many = format!("[{}]", many.join(","));
+        let made = |text: &str| {
+            format!(r#"{{"$":"set","v":[{{"$":"made","v":["decimal.Decimal",{{"$":"tuple","v":[{text}]}}]}}]}}"#)
+        };
+        let got = read(&made(&format!("{long:?}"))).unwrap();
+        let comparison = Comparison { containers: Vec::new(), tolerance: None, left: Cell::new(COMPARISONS) };
+        assert!(!comparison.equal(&got, &read(&many).unwrap()));
+        assert!(comparison.left.get() > COMPARISONS / 2, "no number was read");
+        assert!(same(&made(&format!("{long:?}")), &format!("[{long}]")));
+        assert!(same(&made("\"0012\""), "[12]") && !same(&made("\"12\""), "[120]"));
+        assert!(same(r#"{"$":"int","v":"0xff"}"#, "255") && same(r#"{"$":"int","v":"0xff"}"#, "255.0"));
+    }
+
+    #[test]
+    fn reading_long_numbers_again_and_again_comes_to_an_end() {
+        let numbers = |digit: char| {
+            let one = |n: usize| format!("{digit}{}{n:05}", "7".repeat(MAX_DIGITS - 10));
+            format!("[{}]", (0..200).map(one).collect::<Vec<_>>().join(","))
+        };
+        let (got, expected) = (numbers('1'), numbers('2'));
+        let set = format!(r#"{{"$":"set","v":{got}}}"#);
+        assert!(!same(&set, &expected), "the work is used up long before all pairs are compared");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_cell::compute;
 use assay_cell::query::{End, Limits, Ran, Rows, Value};
 use assay_core::Fault;
 
@@ -85,14 +86,15 @@ impl GoldRuns<'_> {
         }
         let rule = Rule { columns: Columns::Strict, tolerance: task.tolerance };
         let backwards = complete(self.run(database, sql, true).await?)?;
-        if compare(&sheet, &backwards.rows, rule).is_err() {
+        let is_same = |rows: &Rows| compute(rows.bytes(), || compare(&sheet, rows, rule)).is_ok();
+        if !is_same(&backwards.rows) {
             return Err(Unfit::Unsteady);
         }
         drop(backwards);
         for shuffled in statement::shuffled(sql, task.dialect).into_iter().flatten() {
             let ran = self.run(database, &shuffled, false).await?.ran;
             // If ties cannot be shuffled, as in a UNION, the statement is accepted as it is.
-            if ran.end == End::Rows && compare(&sheet, &ran.rows, rule).is_err() {
+            if ran.end == End::Rows && !is_same(&ran.rows) {
                 return Err(Unfit::Unsteady);
             }
         }
@@ -108,7 +110,8 @@ impl GoldRuns<'_> {
         let Some(ordering) = ordering else { return Ok((Sheet { rows: plain.rows, ties: None }, false)) };
         for (at, ranked) in ordering.ranked.iter().enumerate() {
             let ran = self.run(database, ranked, false).await?.ran;
-            let Some(sheet) = by_rank(&plain, &ran) else { continue };
+            let ranked = compute(plain.rows.bytes(), || by_rank(&plain, &ran));
+            let Some(sheet) = ranked else { continue };
             // If the keys are in the result, it shows which rows tie.
             let hidden = ordering.key_columns(&plain.columns).is_none();
             let whole = ordering.unlimited.get(at).filter(|_| hidden);

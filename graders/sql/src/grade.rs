@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use assay_cell::compute;
 use assay_cell::query::{End, Rows};
 use assay_core::extraction::reasoning;
 use assay_core::{
@@ -144,7 +145,7 @@ impl PreparedSql {
         let on: Vec<_> = ready.stages[stages.clone()].iter().map(|stage| (&stage.database, stage.steps)).collect();
         let mut each = |place: usize, attempt: Attempt| {
             let Some(trial) = &mut trials[open[place]] else { return false };
-            self.judge(trial, ready, &attempt);
+            compute(attempt.ran.rows.bytes(), || self.judge(trial, ready, &attempt));
             // Compared rows are needed again only for further databases.
             if trial.wrong.is_some() || trial.runs.len() == stages.end {
                 trial.rows = Vec::new();

@@ -1,5 +1,6 @@
 //! What is done once for all completions of a task: databases are made, golds run on them, and golds that decide nothing refused.
 
+use assay_cell::compute;
 use assay_cell::query::{Limits, Table};
 use assay_core::{ErrorCode, Fault};
 
@@ -17,6 +18,9 @@ const TIMES_GOLD: u64 = 50;
 
 /// Most steps that a prediction may take, and that a task may ask for.
 const MOST_STEPS: u64 = 1_000_000_000;
+
+/// Bytes of a table as far as generating rows is concerned: from a few dozen tables on it takes a while.
+const A_TABLE: usize = 1 << 10;
 
 /// Databases tried for one that is generated.
 const TRIES: usize = 4;
@@ -162,7 +166,9 @@ impl Preparation<'_> {
             // Later tries have fewer ties.
             let spread = 100 * attempt / (count * TRIES);
             let manner = Manner { spread, flat: attempt % 4 == 3, loose: attempt % 4 == 1 };
-            let rows = variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), manner);
+            // Takes a while for schemas of hundreds of tables.
+            let make = || variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), manner);
+            let rows = compute(tables.len() * A_TABLE, make);
             let database = queries.with_rows(base, rows).await;
             let database = database.map_err(|unbuilt| told(unbuilt, "a generated variant cannot be made"))?;
             // Counted only if the database is kept.

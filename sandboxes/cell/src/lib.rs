@@ -7,6 +7,7 @@
 
 mod checked;
 mod child;
+mod compute;
 mod confine;
 mod death;
 mod error;
@@ -23,6 +24,7 @@ pub mod query;
 mod words;
 
 pub use child::{Handlers, role};
+pub use compute::compute;
 pub use confine::{Confinement, Isolation, Wall, isolate};
 pub use death::Death;
 pub use error::CellError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
-use assay_core::reward_model::{ModelError, ModelState, RewardModels};
+use assay_core::reward_model::{ModelError, ModelState, ModelStatus, RewardModels};
 use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
 
 use super::grade::PreparedReward;
@@ -48,8 +48,10 @@ impl Grader for RewardModelGrader {
     }
 
     fn unavailable(&self) -> Option<String> {
-        let ready = self.models.list().iter().any(|model| model.state == ModelState::Ready);
-        (!ready).then(|| {
+        // One that is loading is waited for, or its items fail and can be sent again.
+        let is_usable = |model: &ModelStatus| model.state != ModelState::Failed;
+        let usable = self.models.list().iter().any(is_usable);
+        (!usable).then(|| {
             "no reward model is loaded; name one under `[reward_models.load]`, or `assay models load` one".to_owned()
         })
     }

@@ -141,16 +141,15 @@ impl InCells {
             };
             let sql: Vec<&str> = asked.iter().map(|at| statements[*at]).collect();
             let reply_bytes = large.reply_bytes(terms.limits);
-            let reply = if together {
+            let is_one_run = asked.len() == 1 && on.len() == 1;
+            let reply = if together && !is_one_run {
                 let Some(reply) = self.ask(&sql, terms, on, reply_bytes).await? else {
                     together = false;
                     continue;
                 };
                 reply
             } else {
-                // Includes the image: a cell without it would otherwise need a second request.
-                let request = request(&sql, terms, on, true, reply_bytes);
-                match self.0.asker.settle(&request, patience(steps(on), terms.longest)).await? {
+                match self.settle(&sql, terms, on, reply_bytes).await? {
                     Settled::Answered(reply) => reply,
                     Settled::Overran => {
                         progress.record(too_slow(), each);
@@ -185,6 +184,23 @@ impl InCells {
     fn kept(&self, sql: &str, terms: Terms, (database, steps): (&Held, u64)) -> Option<Attempt> {
         let ran = self.0.runs.get(&key(sql, terms, database, steps))?;
         Some(Attempt { ran, deterministic: true })
+    }
+
+    /// Asks for one run, again with the image if the cell does not have it.
+    async fn settle(
+        &self,
+        sql: &[&str],
+        terms: Terms,
+        on: &[(&Held, u64)],
+        reply_bytes: u64,
+    ) -> Result<Settled<Reply>, Fault> {
+        let patience = patience(steps(on), terms.longest);
+        match self.0.asker.settle(&request(sql, terms, on, false, reply_bytes), patience).await? {
+            Settled::Answered(Reply::Missing) => {
+                self.0.asker.settle(&request(sql, terms, on, true, reply_bytes), patience).await
+            }
+            settled => Ok(settled),
+        }
     }
 
     /// Asks once, or twice if the cell does not have all images; `None` if a cell gave no answer.
