@@ -171,7 +171,7 @@ async fn a_task_that_decides_nothing_is_refused() {
         (task("create table t(a int", "", "select 1"), "syntax error"),
         (task("create table t(a int); select 1/0", "", "select 1"), "division by zero"),
         (task("copy t from stdin", "", "select 1"), "does not exist"),
-        (task("create table t(a int); copy t from stdin", "", "select 1"), "insert them"),
+        (task("create table t(a int); copy t from stdin", "", "select 1"), "use `INSERT`"),
         (task("create table t(a text); copy t from program 'id'", "", "select a from t"), "must be superuser"),
         (task("create table t(a text); copy t from '/etc/passwd'", "", "select a from t"), "must be superuser"),
         (task("create role other superuser", "", "select 1"), "must be superuser"),

@@ -1,7 +1,7 @@
 //! The binary that tests start cells from, because the binary of a test runs the test harness and not the hidden role.
 //! With `__escape` it gives up what a cell gives up and then tries to get out, as code in a compromised cell would.
 
-use std::io::{Error, Read, Write};
+use std::io::{Error, PipeReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -23,18 +23,19 @@ fn main() -> ExitCode {
 /// Prints what a process can do without walls, behind the first ones, and behind all of them. Numbers are `errno`; 0 is
 /// success.
 fn escape(port: u16) -> ExitCode {
-    let free = attempts(port);
+    let Ok((pipe, _writer)) = std::io::pipe() else { return ExitCode::FAILURE };
+    let free = attempts(port, &pipe);
     let isolation = assay_cell::isolate(&[]);
-    let isolated = attempts(port);
+    let isolated = attempts(port, &pipe);
     let confinement = isolation.confine();
-    let confined = attempts(port);
+    let confined = attempts(port, &pipe);
     let report = json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });
     let mut out = std::io::stdout();
     let written = writeln!(out, "{report}").and_then(|()| out.flush());
     if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn attempts(port: u16) -> Value {
+fn attempts(port: u16, pipe: &PipeReader) -> Value {
     let listener = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     json!({
         "open": errno(std::fs::File::open("/etc/passwd").and_then(|mut file| file.read(&mut [0; 1]))),
@@ -44,7 +45,7 @@ fn attempts(port: u16) -> Value {
         "kill": errno(rustix::process::test_kill_process(parent())),
         "tgkill": signal(parent().as_raw_nonzero().get()),
         "tgkill_itself": signal(rustix::process::getpid().as_raw_nonzero().get()),
-        "ioctl": errno(rustix::io::ioctl_fionread(std::io::stdin())),
+        "ioctl": errno(rustix::io::ioctl_fionread(pipe)),
         "code": map_code(),
         "shared_memory": share_memory(),
         "memory_of_parent": read_memory(parent().as_raw_nonzero().get()),
