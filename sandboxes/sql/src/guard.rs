@@ -94,6 +94,8 @@ pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
         (Limit::SQLITE_LIMIT_COLUMN, 500),
         (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
         (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
+        // A call is one step, and JSON functions read their document again for each of their paths.
+        (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
         (Limit::SQLITE_LIMIT_ATTACHED, 0),
         (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
     ];

@@ -201,6 +201,9 @@ fn limits_hold() {
     assert_eq!(of(&mut asked, &format!("select '{}'", "x".repeat(100_000))), End::TooLong);
     let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
     assert!(matches!(end, End::Error(_)), "{end:?}");
+    assert_eq!(of(&mut asked, &format!("select max(1{})", ",1".repeat(99))), End::Rows);
+    let end = of(&mut asked, &format!("select max(1{})", ",1".repeat(100)));
+    assert!(matches!(&end, End::Error(message) if message.contains("too many arguments")), "{end:?}");
 }
 
 #[test]
