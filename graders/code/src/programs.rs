@@ -126,7 +126,7 @@ impl Programs {
     }
 
     async fn compile_in(&self, turn: &Turn<'_>, key: Hash, compile: Compile) -> Result<Build, Fault> {
-        let settled = turn.settle(&Request::Compile(compile), patience(COMPILE_WORK)).await;
+        let settled = turn.settle(&Request::Compile(compile), timeout(COMPILE_WORK)).await;
         match settled.map_err(|error| fault(&error))? {
             Settled::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
@@ -184,8 +184,8 @@ impl Programs {
 }
 
 async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Fault> {
-    let patience = patience(run.limits.work);
-    match turn.settle(&Request::Run(run), patience).await.map_err(|error| fault(&error))? {
+    let timeout = timeout(run.limits.work);
+    match turn.settle(&Request::Run(run), timeout).await.map_err(|error| fault(&error))? {
         Settled::Answered(Reply::Ran(ran)) => Ok(Attempt { ran: Arc::new(ran), deterministic: true }),
         Settled::Answered(other) => Err(no_answer(&other)),
         Settled::Overran => {
@@ -195,7 +195,7 @@ async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Fault> {
     }
 }
 
-fn patience(work: u64) -> Duration {
+fn timeout(work: u64) -> Duration {
     SLACK + Duration::from_secs(work / SLOWEST)
 }
 

@@ -18,8 +18,8 @@ impl Asker {
     }
 
     /// The answer to a request of several runs; `None` if each of them should be asked for alone.
-    pub(super) async fn ask(&self, request: &Request, patience: Duration) -> Result<Option<Reply>, Fault> {
-        match self.0.ask(request, patience).await {
+    pub(super) async fn ask(&self, request: &Request, timeout: Duration) -> Result<Option<Reply>, Fault> {
+        match self.0.ask(request, timeout).await {
             Ok(reply) => Ok(Some(reply)),
             Err(CellError::Overran { .. } | CellError::Died(_)) => Ok(None),
             Err(error) => Err(fault(&error)),
@@ -27,15 +27,15 @@ impl Asker {
     }
 
     /// The answer to a request of one run, or that the run takes too long.
-    pub(super) async fn settle(&self, request: &Request, patience: Duration) -> Result<Settled<Reply>, Fault> {
-        self.0.settle(request, patience).await.map_err(|error| fault(&error))
+    pub(super) async fn settle(&self, request: &Request, timeout: Duration) -> Result<Settled<Reply>, Fault> {
+        self.0.settle(request, timeout).await.map_err(|error| fault(&error))
     }
 
     /// The answer to a request about a database of a task.
-    pub(super) async fn ask_of_database(&self, request: &Request, patience: Duration) -> Result<Reply, Unbuilt> {
-        match self.0.settle(request, patience).await {
+    pub(super) async fn ask_of_database(&self, request: &Request, timeout: Duration) -> Result<Reply, Unbuilt> {
+        match self.0.settle(request, timeout).await {
             Ok(Settled::Answered(reply)) => Ok(reply),
-            Ok(Settled::Overran) => Err(Unbuilt::Task(format!("it takes more than {} s", patience.as_secs()))),
+            Ok(Settled::Overran) => Err(Unbuilt::Task(format!("it takes more than {} s", timeout.as_secs()))),
             Err(CellError::Died(death)) if death.is_crash() => {
                 Err(Unbuilt::Task("the database crashes SQLite".to_owned()))
             }

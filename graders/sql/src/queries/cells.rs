@@ -89,7 +89,7 @@ impl InCells {
     /// Makes a database.
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
         let request = Request::Build(build);
-        match self.0.asker.ask_of_database(&request, patience(BUILD_STEPS, LONGEST_BUILD)).await? {
+        match self.0.asker.ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD)).await? {
             Reply::Built(Ok(bytes)) => {
                 let hash = Hash::of(&bytes);
                 Ok(Held { hash, name: hash.to_string().into(), bytes: Arc::new(bytes) })
@@ -108,7 +108,7 @@ impl InCells {
     /// What a database is made of.
     pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Unbuilt> {
         let request = Request::Describe(database.carried());
-        match self.0.asker.ask_of_database(&request, patience(BUILD_STEPS, LONGEST_BUILD)).await? {
+        match self.0.asker.ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD)).await? {
             Reply::Described(tables) => Ok(tables),
             Reply::Unable(message) => Err(Unbuilt::Task(message)),
             other => Err(Unbuilt::Ours(unexpected(&other))),
@@ -194,10 +194,10 @@ impl InCells {
         on: &[(&Held, u64)],
         reply_bytes: u64,
     ) -> Result<Settled<Reply>, Fault> {
-        let patience = patience(steps(on), terms.longest);
-        match self.0.asker.settle(&request(sql, terms, on, false, reply_bytes), patience).await? {
+        let timeout = timeout(steps(on), terms.longest);
+        match self.0.asker.settle(&request(sql, terms, on, false, reply_bytes), timeout).await? {
             Settled::Answered(Reply::Missing) => {
-                self.0.asker.settle(&request(sql, terms, on, true, reply_bytes), patience).await
+                self.0.asker.settle(&request(sql, terms, on, true, reply_bytes), timeout).await
             }
             settled => Ok(settled),
         }
@@ -211,9 +211,9 @@ impl InCells {
         on: &[(&Held, u64)],
         reply_bytes: u64,
     ) -> Result<Option<Reply>, Fault> {
-        let patience = patience(steps(on).saturating_mul(sql.len() as u64), terms.longest);
-        match self.0.asker.ask(&request(sql, terms, on, false, reply_bytes), patience).await? {
-            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, reply_bytes), patience).await,
+        let timeout = timeout(steps(on).saturating_mul(sql.len() as u64), terms.longest);
+        match self.0.asker.ask(&request(sql, terms, on, false, reply_bytes), timeout).await? {
+            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, reply_bytes), timeout).await,
             reply => Ok(reply),
         }
     }
@@ -228,7 +228,7 @@ fn request(sql: &[&str], terms: Terms, on: &[(&Held, u64)], carry: bool, reply_b
     Request::Run(Run { statements, on, limits, reverse, reply_bytes })
 }
 
-fn patience(steps: u64, longest: Duration) -> Duration {
+fn timeout(steps: u64, longest: Duration) -> Duration {
     SLACK.saturating_add(Duration::from_secs(steps / SLOWEST)).min(longest)
 }
 
