@@ -140,7 +140,7 @@ pub enum End {
     Returned(String),
     /// The text was judged and did not hold.
     Refuted(String),
-    /// The text that judges cannot be run at all: the task is at fault.
+    /// A text of the task failed by itself: its prelude, or the text that judges. Says nothing about the program.
     Unjudgeable(String),
     /// All work was used up.
     OutOfWork,
@@ -150,11 +150,17 @@ pub enum End {
     OutOfOutput,
 }
 
+/// Longest [`Ran::told`], in bytes.
+pub const MAX_TOLD: usize = 16 << 10;
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// How it ended.
     pub end: End,
+    /// What the image's driver adds about an end that is not a good one: a JSON object of at most [`MAX_TOLD`] bytes. It may
+    /// be the program's own word, so it explains a verdict and never decides one.
+    pub told: Option<String>,
     /// What the program wrote to standard output.
     pub stdout: Vec<u8>,
     /// The last of what it wrote to standard error.

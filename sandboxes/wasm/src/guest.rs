@@ -1,6 +1,6 @@
 //! One instance of an image: messages to its driver, and how it ended.
 
-use assay_cell::program::{End, Limits};
+use assay_cell::program::{End, Limits, MAX_TOLD};
 use serde_json::{Map, Value};
 use wasmtime::{AsContextMut, Instance, InstancePre, Store, Trap};
 
@@ -162,5 +162,55 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
         "unjudgeable" => End::Unjudgeable(text()),
         "too_long" => End::OutOfOutput,
         _ => End::Raised(text()),
+    }
+}
+
+/// Whose word an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    /// An instance in which no code of a program has run.
+    Driver,
+    /// An instance that a program may have taken over. What it says of the judging text would be made up.
+    Program,
+}
+
+/// What the driver adds about an end, as JSON text; `None` when it adds nothing, or too much.
+pub(crate) fn told(answer: &[u8], speaker: Speaker) -> Option<String> {
+    let mut message = Message::read(answer)?;
+    let Some(Value::Object(mut told)) = message.header.remove("told") else { return None };
+    if speaker == Speaker::Program {
+        told.retain(|name, _| name == "limit");
+    }
+    let text = Value::Object(told).to_string();
+    (text.len() <= MAX_TOLD && text != "{}").then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(told: &Value) -> Vec<u8> {
+        let Value::Object(header) = json!({"end": "raised", "message": "m", "told": told}) else { unreachable!() };
+        message::write(header, &[])
+    }
+
+    #[test]
+    fn a_program_is_believed_about_limits_only() {
+        let both = answer(&json!({"left": "5", "limit": {"cause": "module", "name": "numpy"}}));
+        let limit = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
+        assert_eq!(told(&both, Speaker::Program).as_deref(), Some(limit));
+        assert!(told(&both, Speaker::Driver).unwrap().contains("left"));
+        let forged = answer(&json!({"left": "5"}));
+        assert_eq!(told(&forged, Speaker::Program), None);
+    }
+
+    #[test]
+    fn long_or_malformed_evidence_is_dropped() {
+        for told_there in [json!({"left": "x".repeat(MAX_TOLD)}), json!("text"), json!([1]), json!({}), Value::Null] {
+            assert_eq!(told(&answer(&told_there), Speaker::Driver), None, "{told_there}");
+        }
+        assert_eq!(told(b"nonsense", Speaker::Driver), None);
     }
 }

@@ -13,7 +13,7 @@ use wasmtime::Engine;
 
 use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
-use crate::guest::{Guest, Stopped, end_of};
+use crate::guest::{Guest, Speaker, Stopped, end_of, told};
 use crate::image::{Folder, Image, LANGUAGES, language};
 use crate::judge::{Line, Word, line};
 use crate::message::Message;
@@ -83,7 +83,7 @@ impl Programs {
     fn compile(&self, compile: &Compile) -> Result<Compiled, Trouble> {
         let image = self.image(&compile.language)?;
         let limits = Limits { work: COMPILE_WORK, memory_bytes: COMPILE_MEMORY, output_bytes: DRIVER_OUTPUT };
-        let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
+        let mut guest = start(image, Setting { seed: 0 }.state(limits, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
         let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
@@ -109,22 +109,22 @@ impl Programs {
 
     fn run(&self, run: &Run) -> Result<Ran, Trouble> {
         let image = self.image(&run.language)?;
+        let setting = Setting::of(run);
         match &run.test {
             Test::Stdin(input) => {
-                let mut guest = load(image, run, "__main__", input.clone())?;
-                let end = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
+                let (guest, ended) = execute(image, run, &setting, "__main__", input.clone())?;
                 self.finish(&guest);
-                Ok(ran(&guest, run, end))
+                Ok(ran(&guest, run, ended))
             }
             Test::Call { function, args, kwargs } => {
-                let mut guest = load(image, run, "solution", Vec::new())?;
-                let mut end = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
-                if end == End::Finished {
+                let (mut guest, mut ended) = execute(image, run, &setting, "solution", Vec::new())?;
+                if ended.end == End::Finished {
                     let call = header(json!({"op": "call", "function": function}));
-                    end = end_of_ask(guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]))?;
+                    let answer = guest.ask(call, &[args.as_bytes(), kwargs.as_bytes()]);
+                    ended = Ended::of(answer, Speaker::Program)?;
                 }
                 self.finish(&guest);
-                Ok(ran(&guest, run, end))
+                Ok(ran(&guest, run, ended))
             }
             Test::Assert { setup, text } => self.judge(image, run, setup, text),
         }
@@ -132,13 +132,14 @@ impl Programs {
 
     /// Runs the program on the companion's thread and the text that judges it on this one.
     fn judge(&self, image: &Image, run: &Run, setup: &str, text: &str) -> Result<Ran, Trouble> {
+        let setting = Setting::of(run);
         let (mine, theirs) = line();
         let (finished, program_ran) = channel();
         let program = {
-            let (ready, run) = (image.ready.clone(), run.clone());
+            let (ready, run, setting) = (image.ready.clone(), run.clone(), setting.clone());
             let (info, tainted) = (image.info.clone(), Arc::clone(&self.tainted));
             move || {
-                let served = serve(&Image { info, ready }, &run, &theirs, &tainted);
+                let served = serve(&Image { info, ready }, &run, &setting, &theirs, &tainted);
                 // Nobody waits any more when the judge broke; then there is nothing to tell.
                 let _ = finished.send(served);
             }
@@ -146,31 +147,89 @@ impl Programs {
         self.companion.run(Box::new(program));
         // The program says when it is loaded; silence means that it ended before.
         let verdict = match mine.hear() {
-            Some(Word::Reply(_)) => Some(self.verdict(image, run, &mine, setup, text)?),
+            Some(Word::Reply(_)) => Some(self.verdict(image, run, &setting, &mine, setup, text)?),
             _ => None,
         };
         drop(mine);
         let gone = |_| Trouble::Passing("the thread of the program is gone".to_owned());
         let mut ran = program_ran.recv().map_err(gone)??;
         if ran.end == End::Finished {
-            ran.end = verdict.unwrap_or_else(|| End::Raised("the program could not be loaded".to_owned()));
+            let unloaded = || Ended::without_words(End::Raised("the program could not be loaded".to_owned()));
+            let Ended { end, told } = verdict.unwrap_or_else(unloaded);
+            (ran.end, ran.told) = (end, told);
         }
         Ok(ran)
     }
 
     /// Runs the judge of a program that answers on `line`.
-    fn verdict(&self, image: &Image, run: &Run, line: &Line, setup: &str, text: &str) -> Result<End, Trouble> {
+    fn verdict(
+        &self,
+        image: &Image,
+        run: &Run,
+        setting: &Setting,
+        line: &Line,
+        setup: &str,
+        text: &str,
+    ) -> Result<Ended, Trouble> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
         let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
-        let mut judge = start(image, State::new(limits, run.seed, Vec::new()))?;
+        let mut judge = start(image, setting.state(limits, Vec::new()))?;
         judge.connect(line.clone());
         judge.begin(limits).map_err(broken)?;
         let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
         self.finish(&judge);
         match answer {
             // The program's own thread reports how the program ended.
-            Err(Stopped::ByPeer) => Ok(End::Finished),
-            other => end_of_ask(other),
+            Err(Stopped::ByPeer) => Ok(Ended::without_words(End::Finished)),
+            other => Ended::of(other, Speaker::Driver),
+        }
+    }
+}
+
+/// What the instances of one run share.
+#[derive(Clone)]
+struct Setting {
+    seed: u64,
+}
+
+impl Setting {
+    fn of(run: &Run) -> Self {
+        Self { seed: run.seed }
+    }
+
+    /// The host's side of an instance.
+    fn state(&self, limits: Limits, stdin: Vec<u8>) -> State {
+        State::new(limits, self.seed, stdin)
+    }
+}
+
+/// How an instance ended, and what its driver adds.
+struct Ended {
+    end: End,
+    told: Option<String>,
+}
+
+impl Ended {
+    fn without_words(end: End) -> Self {
+        Self { end, told: None }
+    }
+
+    fn of(answer: Result<Vec<u8>, Stopped>, speaker: Speaker) -> Result<Self, Trouble> {
+        match answer {
+            Ok(answer) => {
+                let end = match (end_of(&answer), speaker) {
+                    // A program cannot blame the task.
+                    (End::Unjudgeable(text), Speaker::Program) => End::Raised(text),
+                    (end, _) => end,
+                };
+                // A good end needs no explanation, and reading a long answer again costs time.
+                let is_good = matches!(end, End::Finished | End::Returned(_));
+                let told = if is_good { None } else { told(&answer, speaker) };
+                Ok(Self { end, told })
+            }
+            Err(Stopped::Ended(end)) => Ok(Self::without_words(end)),
+            Err(Stopped::ByPeer) => Ok(Self::without_words(End::Finished)),
+            Err(Stopped::ByHost) => Err(no_result(&Stopped::ByHost)),
         }
     }
 }
@@ -183,11 +242,10 @@ enum Trouble {
     Passing(String),
 }
 
-/// The program's side: loads it, then answers what the judge asks until the line is gone.
-fn serve(image: &Image, run: &Run, line: &Line, tainted: &AtomicBool) -> Result<Ran, Trouble> {
-    let mut guest = load(image, run, "solution", Vec::new())?;
-    let mut how = end_of_ask(guest.ask(header(json!({"op": "main"})), &[]))?;
-    if how == End::Finished {
+/// The program's side: runs it, then answers what the judge asks until the line is gone.
+fn serve(image: &Image, run: &Run, setting: &Setting, line: &Line, tainted: &AtomicBool) -> Result<Ran, Trouble> {
+    let (mut guest, mut how) = execute(image, run, setting, "solution", Vec::new())?;
+    if how.end == End::Finished {
         guest.connect(line.clone());
         line.say(Word::Reply(Vec::new()));
         while let Some(Word::Ask(question)) = line.hear() {
@@ -196,7 +254,7 @@ fn serve(image: &Image, run: &Run, line: &Line, tainted: &AtomicBool) -> Result<
                     line.say(Word::Reply(answer));
                 }
                 Err(stopped) => {
-                    how = end_of_ask(Err(stopped))?;
+                    how = Ended::of(Err(stopped), Speaker::Program)?;
                     break;
                 }
             }
@@ -206,18 +264,54 @@ fn serve(image: &Image, run: &Run, line: &Line, tainted: &AtomicBool) -> Result<
     Ok(ran(&guest, run, how))
 }
 
-/// An instance with the program's code in it, its work and its clock about to begin.
-fn load(image: &Image, run: &Run, module: &str, stdin: Vec<u8>) -> Result<Guest, Trouble> {
-    let mut guest = start(image, State::new(run.limits, run.seed, stdin))?;
+/// Runs a program to the end of its text in a new instance: first the task's prelude, then the completion's part.
+fn execute(
+    image: &Image,
+    run: &Run,
+    setting: &Setting,
+    module: &str,
+    stdin: Vec<u8>,
+) -> Result<(Guest, Ended), Trouble> {
+    let (mut guest, has_prelude) = load(image, run, setting, module, stdin)?;
+    if has_prelude {
+        // No code of the completion has run in this instance, so whatever goes wrong here is the task's doing.
+        let prelude = Ended::of(guest.ask(header(json!({"op": "prelude"})), &[]), Speaker::Driver)?;
+        if prelude.end != End::Finished {
+            let end = End::Unjudgeable(prelude_fault(&prelude.end, guest.state().memory_refusals > 0));
+            return Ok((guest, Ended { end, ..prelude }));
+        }
+    }
+    let ended = Ended::of(guest.ask(header(json!({"op": "main"})), &[]), Speaker::Program)?;
+    Ok((guest, ended))
+}
+
+/// Why a prelude cannot be run.
+fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
+    match end {
+        End::OutOfMemory => "the prelude needs more memory than the task allows".to_owned(),
+        End::Raised(_) if is_short_of_memory => "the prelude needs more memory than the task allows".to_owned(),
+        End::OutOfWork => "the prelude needs more work than the task allows".to_owned(),
+        End::OutOfOutput => "the prelude writes more than the task allows".to_owned(),
+        End::Exited(status) => format!("the prelude exits with status {status}"),
+        End::Raised(text) => format!("the prelude raises an exception: {text}"),
+        End::Finished | End::Returned(_) | End::Refuted(_) | End::Unjudgeable(_) => {
+            "the prelude does not end".to_owned()
+        }
+    }
+}
+
+/// An instance with the program's code in it, its work and its clock about to begin; and whether its first part is a prelude.
+fn load(image: &Image, run: &Run, setting: &Setting, module: &str, stdin: Vec<u8>) -> Result<(Guest, bool), Trouble> {
+    let mut guest = start(image, setting.state(run.limits, stdin))?;
     let loaded = guest.ask(header(json!({"op": "load", "module": module})), &[&run.code]);
-    match loaded {
-        Ok(_) => {}
-        Err(Stopped::Ended(End::OutOfMemory)) => {}
+    let has_prelude = match loaded {
+        Ok(answer) => Message::read(&answer).is_some_and(|message| message.flag("prelude")),
+        Err(Stopped::Ended(End::OutOfMemory)) => false,
         Err(Stopped::ByHost) => return Err(no_result(&Stopped::ByHost)),
         Err(other) => return Err(Trouble::Lasting(format!("compiled code cannot be loaded: {other:?}"))),
-    }
+    };
     guest.begin(run.limits).map_err(broken)?;
-    Ok(guest)
+    Ok((guest, has_prelude))
 }
 
 fn start(image: &Image, state: State) -> Result<Guest, Trouble> {
@@ -236,16 +330,6 @@ fn header(value: Value) -> Map<String, Value> {
     }
 }
 
-/// How a program ended, according to its driver or the engine.
-fn end_of_ask(answer: Result<Vec<u8>, Stopped>) -> Result<End, Trouble> {
-    match answer {
-        Ok(answer) => Ok(end_of(&answer)),
-        Err(Stopped::Ended(end)) => Ok(end),
-        Err(Stopped::ByPeer) => Ok(End::Finished),
-        Err(Stopped::ByHost) => Err(no_result(&Stopped::ByHost)),
-    }
-}
-
 fn no_result(stopped: &Stopped) -> Trouble {
     Trouble::Passing(match stopped {
         Stopped::ByHost => "the system is out of memory".to_owned(),
@@ -253,15 +337,16 @@ fn no_result(stopped: &Stopped) -> Trouble {
     })
 }
 
-fn ran(guest: &Guest, run: &Run, end: End) -> Ran {
+fn ran(guest: &Guest, run: &Run, ended: Ended) -> Ran {
     let state = guest.state();
-    let end = match end {
+    let end = match ended.end {
         // What a program does that is refused memory is for it to say, unless it ends badly.
         End::Raised(_) | End::OutOfWork if state.memory_refusals > 0 => End::OutOfMemory,
         end => end,
     };
     Ran {
         end,
+        told: ended.told,
         stdout: state.stdout.clone(),
         stderr: state.stderr_tail().to_vec(),
         work: run.limits.work.saturating_sub(guest.work_left()),

@@ -50,6 +50,11 @@ impl<'a> Message<'a> {
         self.header.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether a field of the header is `true`.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.header.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// The first blob; empty when there is none.
     pub(crate) fn blob(&self) -> &'a [u8] {
         self.blobs.first().copied().unwrap_or_default()

@@ -1,7 +1,7 @@
 """What stands between the host and a program in the Python image: messages in, messages out.
 
 `handle` is called by the host with one message and returns one. A message is four bytes of length, a JSON header of that
-length, and blobs whose lengths the header lists. The host drives: compile, load, main, call; or judge, whose text reaches
+length, and blobs whose lengths the header lists. The host drives: compile, load, prelude, main, call; or judge, whose text reaches
 another instance through `_assay_host.exchange`.
 
 The program shares this interpreter, so nothing here is secret from it and nothing it could change here decides about it: what
@@ -18,6 +18,7 @@ OPERATIONS = {
     "version": program.version,
     "compile": program.compile_parts,
     "load": program.load,
+    "prelude": program.prelude,
     "main": program.main,
     "call": program.call,
     "peer": program.answer_peer,

@@ -13,13 +13,16 @@ import sys  # noqa: E402
 import types  # noqa: E402
 import warnings  # noqa: E402
 
-from . import messages, remote, values  # noqa: E402
+from . import limits, messages, remote, values  # noqa: E402
 
 # Parts a result may have, and bytes its text may have.
 RESULT_ROOM = 2_000_000
 RESULT_BYTES = 32 << 20
 
-# Bytecode as it was read, waiting to be run.
+# File name of the task's own part of a program.
+PRELUDE = "prelude.py"
+
+# The module, all of the program's code, and what of it has not begun to run.
 loaded = []
 
 
@@ -44,18 +47,30 @@ def compile_parts(header, blobs):
 
 
 def load(header, blobs):
-    """Makes the module the program runs in, and reads its code."""
+    """Makes the module the program runs in, and reads its code. Says whether the code begins with a prelude."""
     module = types.ModuleType(header["module"])
     module.__builtins__ = builtins
     module.__file__ = "main.py"
     sys.modules[header["module"]] = module
-    loaded[:] = [module, marshal.loads(blobs[0])]
-    return messages.write({"end": "finished"})
+    codes = marshal.loads(blobs[0])
+    loaded[:] = [module, codes, codes]
+    reply = {"end": "finished"}
+    if codes and codes[0].co_filename == PRELUDE:
+        reply["prelude"] = True
+    return messages.write(reply)
+
+
+def prelude(header, blobs):
+    """Runs the task's part of the program, before any code of the completion: whatever goes wrong is the task's fault."""
+    module, codes, _ = loaded
+    own = [code for code in codes if code.co_filename == PRELUDE]
+    loaded[2] = codes[len(own) :]
+    return messages.write(_guarded(lambda: _execute(own, module.__dict__)))
 
 
 def main(header, blobs):
     """Runs the program as the interpreter would: to its end, its exit or its exception; then what it left for the end."""
-    module, codes = loaded
+    module, _, codes = loaded
     how = _guarded(lambda: _execute(codes, module.__dict__))
     if module.__name__ == "__main__":
         how = _last_words(how, module)
@@ -107,10 +122,12 @@ def _guarded(run):
             _complain(exit.code + "\n")
         return {"end": "exited", "status": remote.exit_status(exit)}
     except BaseException as error:
-        return {"end": "raised", "message": _told(error)}
+        how = {"end": "raised", "message": _reported(error)}
+        limit = limits.of(error)
+        return how if limit is None else how | {"told": {"limit": limit}}
 
 
-def _told(error):
+def _reported(error):
     text = remote.describe(error)
     _complain(text)
     return text
