@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_cell::program::{Compile, End, Limits, Part, Ran, Run, Test};
+use assay_cell::program::{Compile, Limits, Part, Run, Test};
 use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecuted};
 use assay_core::{BoxFuture, ErrorCode, Fault};
 
 use crate::programs::Programs;
+use crate::ran::{ProgramEnd, ProgramRun};
 
 /// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it, so here a second is what a cell
 /// does in one at least: a fourth of a second of a task's limit.
@@ -29,8 +30,7 @@ impl Execute for Programs {
 
 impl Programs {
     async fn execute_once(&self, execution: Execution) -> Result<Executed, NotExecuted> {
-        if self.image(&execution.language).is_none() {
-            let message = format!("there is no image of `{}`; build it with `make images`", execution.language);
+        if let Some(message) = self.missing(&execution.language) {
             return Err(NotExecuted::Failed(Fault::lasting(ErrorCode::GraderUnavailable, message)));
         }
         let (default, least, most) = MEMORY;
@@ -43,7 +43,7 @@ impl Programs {
         let Execution { language, stdin, turn, .. } = execution;
         let run = |code: &[u8]| Run { language, code: code.to_vec(), test: Test::Stdin(stdin), limits, seed: 0 };
         Ok(match self.run_soon(compile, turn, run).await? {
-            Ok(ran) => executed(Arc::unwrap_or_clone(ran)),
+            Ok(run) => executed(Arc::unwrap_or_clone(run)),
             Err(message) => {
                 let stderr = message.into_bytes();
                 Executed { end: ExecutionEnd::Exited(1), stdout: Vec::new(), stderr, seconds: 0.0 }
@@ -52,28 +52,28 @@ impl Programs {
     }
 }
 
-fn executed(ran: Ran) -> Executed {
-    let Ran { end, stdout, mut stderr, work, .. } = ran;
+fn executed(run: ProgramRun) -> Executed {
+    let ProgramRun { end, stdout, mut stderr, work, .. } = run;
     let mut say = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
     let end = match end {
-        End::OutOfWork => ExecutionEnd::TimeLimit,
-        End::Finished => ExecutionEnd::Exited(0),
-        End::Exited(status) => ExecutionEnd::Exited(status),
-        End::OutOfMemory => {
+        ProgramEnd::OutOfWork => ExecutionEnd::TimeLimit,
+        ProgramEnd::Finished => ExecutionEnd::Exited(0),
+        ProgramEnd::Exited(status) => ExecutionEnd::Exited(status),
+        ProgramEnd::OutOfMemory => {
             say("MemoryError: the memory limit was reached");
             ExecutionEnd::Exited(1)
         }
-        End::OutOfOutput => {
+        ProgramEnd::OutOfOutput => {
             say("the output limit was reached");
             ExecutionEnd::Exited(1)
         }
-        End::Raised(message) => {
+        ProgramEnd::Raised(message) => {
             if stderr.is_empty() {
                 stderr = message.into_bytes();
             }
             ExecutionEnd::Exited(1)
         }
-        End::Returned(_) | End::Refuted(_) | End::Unjudgeable(_) => ExecutionEnd::Exited(1),
+        ProgramEnd::Returned(_) | ProgramEnd::Refuted(_) => ExecutionEnd::Exited(1),
     };
     #[expect(clippy::cast_precision_loss, reason = "a time for people")]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;

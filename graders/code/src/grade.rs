@@ -3,34 +3,36 @@
 use std::collections::BTreeMap;
 
 use assay_cell::compute;
-use assay_cell::program::{self, Compile, End, Limits, Part, Run};
-use assay_core::extraction::reasoning;
+use assay_cell::program::{self, Compile, Part, Run};
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Verdict,
 };
 use futures::StreamExt;
-use serde_json::json;
 use tokio::sync::OnceCell;
 
 use crate::checker::{self, Found};
+use crate::evidence::{self, Place};
 use crate::extract::{Candidate, Rule, candidates};
 use crate::programs::{Attempt, Build, Programs};
+use crate::ran::{Blocked, ProgramEnd};
 use crate::result::TestResult;
 use crate::score::score;
-use crate::task::{Checker, CheckerProgram, CodeTask, Test};
-use crate::{evidence, value, verdict};
+use crate::task::{Checker, CodeTask, Test};
+use crate::visible::Visible;
+use crate::{metrics, value, verdict};
 
-/// What a checker program may use on one test.
-const CHECKER_LIMITS: Limits =
-    Limits { work: 10 * program::WORK_PER_SECOND, memory_bytes: 512 << 20, output_bytes: 1 << 20 };
+/// Most tests that are run without a program, to see whether their texts fail by themselves.
+const RUN_ALONE: usize = 100;
 
 /// A task ready for completions.
 pub(crate) struct PreparedCode {
     task: CodeTask,
     seed: u64,
     programs: Programs,
-    /// Work of the reference over all tests, found when the first completion passes.
-    reference: OnceCell<Result<u64, Fault>>,
+    /// Work of the reference over all tests, found with the first completion.
+    reference: OnceCell<Result<u64, Blocked>>,
+    /// Whether the task's own texts work without a program, found with the first completion that has none.
+    texts: OnceCell<Result<(), Blocked>>,
 }
 
 /// A program that compiled.
@@ -43,7 +45,6 @@ struct Program {
 enum NoProgram {
     NoCode { deterministic: bool },
     Refused { message: String, found: Candidate, deterministic: bool },
-    Fault(Fault),
 }
 
 impl Prepared for PreparedCode {
@@ -64,64 +65,96 @@ impl Prepared for PreparedCode {
 
 impl PreparedCode {
     pub(crate) fn new(task: CodeTask, seed: u64, programs: Programs) -> Self {
-        Self { task, seed, programs, reference: OnceCell::new() }
+        Self { task, seed, programs, reference: OnceCell::new(), texts: OnceCell::new() }
     }
 
     async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Outcome {
-        // The reference is the task's: one that does not pass is told before any completion is blamed.
-        if let Some(Err(fault)) = self.reference_work(cx).await {
-            return at_fault(fault);
+        match self.grade_of(item, cx).await {
+            Ok(grade) => Outcome::Graded(grade),
+            Err(blocked) => at_fault(blocked),
         }
+    }
+
+    async fn grade_of(&self, item: &Item, cx: &GradeContext) -> Result<Grade, Blocked> {
+        // The reference is the task's: one that does not pass is told before any completion is blamed.
+        self.reference_work(cx).await.transpose()?;
         let text = item.completion.text();
-        let visible = reasoning::visible_text(&text, item.meta.think_open);
-        let program = match self.compile(&visible).await {
-            Ok(program) => program,
-            Err(NoProgram::NoCode { deterministic }) => {
-                return refused(verdict::NO_CODE, Evidence::new(), deterministic);
+        let completion = Visible::of(&text, item.meta.think_open);
+        let refusal = match self.compile(completion.text()).await? {
+            Ok(program) => {
+                let results = self.run_tests(&program.code, cx).await?;
+                let place = Place { found: &program.found, completion: &completion };
+                return Ok(self.graded(&place, &results, cx).await);
             }
-            Err(NoProgram::Refused { message, found, deterministic }) => {
-                let evidence = self.evidence_of(&found).text("message", &message);
-                return refused(verdict::COMPILE_ERROR, evidence, deterministic);
+            Err(refusal) => refusal,
+        };
+        // Nothing was run, so nothing has shown yet whether the task can be passed at all.
+        self.check_texts(cx).await?;
+        Ok(match refusal {
+            NoProgram::NoCode { deterministic } => refused(verdict::NO_CODE, Evidence::new(), deterministic),
+            NoProgram::Refused { message, found, deterministic } => {
+                let place = Place { found: &found, completion: &completion };
+                let evidence = evidence::with_refusal(self.evidence_of(&place), &place, &message);
+                refused(verdict::COMPILE_ERROR, evidence, deterministic)
             }
-            Err(NoProgram::Fault(fault)) => return at_fault(fault),
-        };
-        let results = match self.run_tests(&program.code, cx).await {
-            Ok(results) => results,
-            Err(fault) => return at_fault(fault),
-        };
-        self.graded(&program, &results, cx).await
+        })
     }
 
     /// The program of a completion, compiled. Later candidates are tried when the first does not compile.
-    async fn compile(&self, text: &str) -> Result<Program, NoProgram> {
+    async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
         for found in candidates(text, self.task.language) {
-            let build = self.compile_text(&found.text).await.map_err(NoProgram::Fault)?;
+            let build = self.compile_text(&found.text).await?;
             match build.code() {
-                Ok(code) => return Ok(Program { code: code.to_vec(), found }),
+                Ok(code) => return Ok(Ok(Program { code: code.to_vec(), found })),
                 Err(message) => {
                     first.get_or_insert((message.to_owned(), found, build.is_deterministic()));
                 }
             }
         }
-        Err(match first {
+        Ok(Err(match first {
             // Prose is no program; a fenced block that does not compile is a wrong one.
             None => NoProgram::NoCode { deterministic: true },
             Some((_, Candidate { rule: Rule::Whole, .. }, deterministic)) => NoProgram::NoCode { deterministic },
             Some((message, found, deterministic)) => NoProgram::Refused { message, found, deterministic },
-        })
+        }))
     }
 
     async fn compile_text(&self, text: &str) -> Result<Build, Fault> {
-        let prelude = Part { name: "prelude.py".to_owned(), text: self.task.prelude.clone() };
-        let main = Part { name: "main.py".to_owned(), text: text.to_owned() };
-        let parts = std::iter::once(prelude).filter(|part| !part.text.is_empty()).chain([main]);
-        let language = self.task.language.to_owned();
-        self.programs.compile(Compile { language, parts: parts.collect() }).await
+        let part = |name: &str, text: &str| Part { name: name.to_owned(), text: text.to_owned() };
+        let prelude = self.task.prelude.texts().map(|text| part("prelude.py", text));
+        let parts = prelude.chain([part("main.py", text)]).collect();
+        self.programs.compile(Compile { language: self.task.language.to_owned(), parts }).await
+    }
+
+    /// Whether the texts of the task work by themselves. A program that runs shows it in its own runs.
+    async fn check_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
+        let checked = self.texts.get_or_try_init(|| async { settled(self.run_texts(cx).await) });
+        checked.await?.clone()
+    }
+
+    /// Runs the texts of the task with an empty program, which passes no test: a task is at fault where a text fails before it
+    /// uses the program.
+    async fn run_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
+        let has_prelude = !self.task.prelude.is_empty();
+        let own_texts = |(at, test): &(usize, &Test)| *at == 0 && has_prelude || matches!(test, Test::Assert { .. });
+        let mut tests = self.task.tests.iter().enumerate().filter(own_texts).take(RUN_ALONE).peekable();
+        if self.task.reference.is_some() || tests.peek().is_none() {
+            return Ok(());
+        }
+        let build = self.compile_text("").await?;
+        let code = build.code().map_err(|message| {
+            Fault::lasting(ErrorCode::TaskAtFault, format!("the prelude does not compile: {message}"))
+        })?;
+        for (_, test) in tests {
+            self.programs.run(self.run_of(code, test)).await?;
+            go_on(cx)?;
+        }
+        Ok(())
     }
 
     /// Runs the tests in order, several at once when cells are idle; stops where nothing can change any more.
-    async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Fault> {
+    async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();
         let mut runs = futures::stream::iter(runs).buffered(self.programs.width());
@@ -136,15 +169,18 @@ impl PreparedCode {
             if has_failed && self.task.stops_early() {
                 break;
             }
-            if cx.cancel.is_cancelled() {
-                return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
-            }
+            go_on(cx)?;
         }
         Ok(results)
     }
 
-    async fn run_test(&self, code: &[u8], test: &Test) -> Result<TestResult, Fault> {
-        let run = Run {
+    async fn run_test(&self, code: &[u8], test: &Test) -> Result<TestResult, Blocked> {
+        let attempt = self.programs.run(self.run_of(code, test)).await?;
+        self.judge(test, attempt).await
+    }
+
+    fn run_of(&self, code: &[u8], test: &Test) -> Run {
+        Run {
             language: self.task.language.to_owned(),
             code: code.to_vec(),
             test: match test {
@@ -158,23 +194,29 @@ impl PreparedCode {
             },
             limits: self.task.limits,
             seed: self.seed,
-        };
-        let attempt = self.programs.run(run).await?;
-        self.judge(test, attempt).await
+        }
     }
 
     /// What a run means for its test.
-    async fn judge(&self, test: &Test, attempt: Attempt) -> Result<TestResult, Fault> {
+    async fn judge(&self, test: &Test, attempt: Attempt) -> Result<TestResult, Blocked> {
         let (mut difference, mut got) = (None, None);
-        let verdict = match (&attempt.ran.end, test) {
-            (End::Finished | End::Exited(0), Test::Stdin { input, expected }) => {
+        let verdict = match (&attempt.run.end, test) {
+            (ProgramEnd::Finished | ProgramEnd::Exited(0), Test::Stdin { input, expected }) => {
+                let stdout = &attempt.run.stdout;
                 let found = match &self.task.checker {
                     Checker::Named(named) => {
-                        let (stdout, tolerance) = (&attempt.ran.stdout, self.task.float_tolerance);
+                        let tolerance = self.task.float_tolerance;
                         compute(stdout.len(), || checker::compare(*named, tolerance, expected, stdout))
                     }
                     Checker::Program(program) => {
-                        let (found, said) = self.ask_checker(program, input, expected, &attempt.ran.stdout).await?;
+                        let asked = checker::ask(
+                            &self.programs,
+                            program,
+                            self.seed,
+                            (input.as_str(), expected.as_str()),
+                            stdout,
+                        );
+                        let (found, said) = asked.await?;
                         got = said;
                         found
                     }
@@ -188,109 +230,63 @@ impl PreparedCode {
                     }
                 }
             }
-            (End::Returned(text), Test::Call { expected, .. }) => {
+            (ProgramEnd::Returned(text), Test::Call { expected, unordered, .. }) => {
+                let rule = value::Rule { tolerance: self.task.float_tolerance, unordered: *unordered };
                 let compared = compute(text.len(), || {
                     let returned = value::read(text);
-                    let right = returned.as_ref().map(|got| value::equal(got, expected, self.task.float_tolerance));
+                    let right = returned.as_ref().map(|got| value::equal(got, expected, rule));
                     (returned.as_ref().map(value::shown), right == Some(true))
                 });
                 let right;
                 (got, right) = compared;
                 if right { verdict::ACCEPTED } else { Verdict::WRONG_ANSWER }
             }
-            (End::Finished, Test::Assert { .. }) => verdict::ACCEPTED,
+            (ProgramEnd::Finished, Test::Assert { .. }) => verdict::ACCEPTED,
             // Ended before the test did, as if all were well.
-            (End::Finished | End::Returned(_) | End::Exited(0) | End::Refuted(_), _) => Verdict::WRONG_ANSWER,
-            (End::Unjudgeable(message), _) => {
-                return Err(Fault::lasting(ErrorCode::TaskAtFault, format!("the test cannot be run: {message}")));
+            (ProgramEnd::Finished | ProgramEnd::Returned(_) | ProgramEnd::Exited(0) | ProgramEnd::Refuted(_), _) => {
+                Verdict::WRONG_ANSWER
             }
-            (End::Raised(_) | End::Exited(_), _) => verdict::RUNTIME_ERROR,
-            (End::OutOfWork, _) => verdict::TIME_LIMIT,
-            (End::OutOfMemory, _) => verdict::MEMORY_LIMIT,
-            (End::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
+            (ProgramEnd::Raised(_) | ProgramEnd::Exited(_), _) => verdict::RUNTIME_ERROR,
+            (ProgramEnd::OutOfWork, _) => verdict::TIME_LIMIT,
+            (ProgramEnd::OutOfMemory, _) => verdict::MEMORY_LIMIT,
+            (ProgramEnd::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
         };
         Ok(TestResult::of(verdict, &attempt, difference, got.as_deref()))
     }
 
-    /// Asks a checker program. One that breaks over this output is asked about the expected one as well: breaking over both, it
-    /// is the task that is at fault.
-    async fn ask_checker(
-        &self,
-        program: &CheckerProgram,
-        input: &str,
-        expected: &str,
-        got: &[u8],
-    ) -> Result<(Found, Option<String>), Fault> {
-        let parts = vec![Part { name: "checker.py".to_owned(), text: program.code.clone() }];
-        let compile = Compile { language: program.language.clone(), parts };
-        let build = self.programs.compile(compile).await?;
-        let code = build.code().map_err(|message| {
-            Fault::lasting(ErrorCode::TaskAtFault, format!("the checker program does not compile: {message}"))
-        })?;
-        let ask = async |got: &[u8]| {
-            let asked = json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
-            let run = Run {
-                language: program.language.clone(),
-                code: code.to_vec(),
-                test: program::Test::Stdin(asked.to_string().into_bytes()),
-                limits: CHECKER_LIMITS,
-                seed: self.seed,
-            };
-            Ok::<_, Fault>(self.programs.run(run).await?.ran)
-        };
-        let ran = ask(got).await?;
-        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-        if let Some(found) = checker_word(&ran.end, &said) {
-            return Ok((found, Some(said)));
-        }
-        let about_expected = ask(expected.as_bytes()).await?;
-        let word = checker_word(&about_expected.end, &String::from_utf8_lossy(&about_expected.stdout));
-        match word {
-            Some(_) => Ok((Found::Wrong(None), Some("the checker program broke over this output".to_owned()))),
-            None => Err(Fault::lasting(
-                ErrorCode::TaskAtFault,
-                "the checker program says neither `accepted`, `wrong_answer` nor `presentation`",
-            )),
-        }
-    }
-
     /// Work of the reference program over all tests; `None` when the task has none.
-    async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Fault>> {
+    async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
         let text = self.task.reference.as_ref()?;
-        let work = self.reference.get_or_try_init(|| async {
-            let found = self.run_reference(text, cx).await;
-            match found {
-                // What may pass is asked again by the next item.
-                Err(fault) if fault.retryable => Err(fault),
-                settled => Ok(settled),
-            }
-        });
+        let work = self.reference.get_or_try_init(|| async { settled(self.run_reference(text, cx).await) });
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
-    async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Fault> {
+    async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
         let bad = |why: String| Fault::lasting(ErrorCode::TaskAtFault, format!("the reference program {why}"));
         let build = self.compile_text(text).await?;
         let code = build.code().map_err(|message| bad(format!("does not compile: {message}")))?;
         let results = self.run_tests(code, cx).await?;
         match results.iter().position(|result| result.verdict != verdict::ACCEPTED) {
-            Some(test) => Err(bad(format!("fails test {test}: `{}`", results[test].verdict))),
+            Some(test) => Err(bad(format!("fails test {test}: `{}`", results[test].verdict)).into()),
             None => Ok(total_work(&results)),
         }
     }
 
-    fn evidence_of(&self, found: &Candidate) -> Evidence {
+    fn evidence_of(&self, place: &Place<'_>) -> Evidence {
         match self.programs.image(self.task.language) {
-            Some(image) => evidence::of_program(found, image),
+            Some(image) => evidence::of_program(place, image),
             None => Evidence::new(),
         }
     }
 
-    async fn graded(&self, program: &Program, results: &[TestResult], cx: &GradeContext) -> Outcome {
+    async fn graded(&self, place: &Place<'_>, results: &[TestResult], cx: &GradeContext) -> Grade {
         let verdicts: Vec<Verdict> = results.iter().map(|result| result.verdict).collect();
         let (verdict, score) = score(&self.task.scoring, &verdicts, self.task.tests.len());
         let work = total_work(results);
-        let evidence = evidence::with_tests(self.evidence_of(&program.found), &self.task.tests, results);
+        if let Some(limit) = results.iter().find_map(TestResult::limit) {
+            metrics::limited("graded", limit);
+        }
+        let evidence = evidence::with_tests(self.evidence_of(place), place, &self.task.tests, results);
         let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(work);
         grade.deterministic = results.iter().all(|result| result.deterministic);
         let most = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
@@ -308,7 +304,7 @@ impl PreparedCode {
             .into_iter()
             .filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?)))
             .collect::<BTreeMap<_, _>>();
-        Outcome::Graded(grade)
+        grade
     }
 
     /// How many times the program's work the reference does; above 1 the program is the quicker one.
@@ -323,30 +319,40 @@ impl PreparedCode {
     }
 }
 
-/// What a checker program said: its first word.
-fn checker_word(end: &End, said: &str) -> Option<Found> {
-    if !matches!(end, End::Finished | End::Exited(0)) {
-        return None;
+/// A result that lasts; what may pass is asked again by the next item.
+fn settled<T>(found: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> {
+    match found {
+        Err(blocked) if blocked.fault.retryable => Err(blocked),
+        settled => Ok(settled),
     }
-    match said.split_whitespace().next()? {
-        "accepted" => Some(Found::Right),
-        "wrong_answer" => Some(Found::Wrong(None)),
-        "presentation" => Some(Found::Presentation),
-        _ => None,
+}
+
+/// Stops when nobody waits for the result.
+fn go_on(cx: &GradeContext) -> Result<(), Fault> {
+    if cx.cancel.is_cancelled() {
+        return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
     }
+    Ok(())
 }
 
 fn total_work(results: &[TestResult]) -> u64 {
     results.iter().fold(0, |sum, result| sum.saturating_add(result.work))
 }
 
-fn refused(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Outcome {
+fn refused(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Grade {
     let mut grade = Grade::new(verdict, Score::ZERO).with_evidence(evidence);
     grade.deterministic = deterministic;
-    Outcome::Graded(grade)
+    grade
 }
 
 /// A fault of the task, or of ours.
-fn at_fault(fault: Fault) -> Outcome {
-    if fault.code == ErrorCode::TaskAtFault { Outcome::Ungradable(fault) } else { Outcome::Failed(fault) }
+fn at_fault(blocked: Blocked) -> Outcome {
+    let Blocked { fault, limit } = blocked;
+    if fault.code != ErrorCode::TaskAtFault {
+        return Outcome::Failed(fault);
+    }
+    if let Some(limit) = limit {
+        metrics::limited("ungradable", &limit);
+    }
+    Outcome::Ungradable(fault)
 }

@@ -40,15 +40,22 @@ mod extract;
 #[doc(hidden)]
 pub mod fuzzing;
 mod grade;
+mod metrics;
+mod prelude;
 mod prepare;
 mod programs;
+mod ran;
 mod result;
 mod score;
 mod spec;
 mod task;
+mod told;
+mod traceback;
 mod value;
 mod verdict;
+mod visible;
 
+pub use self::metrics::NAMES as METRICS;
 pub use prepare::CodeGrader;
 pub use programs::Programs;
 pub use spec::SPEC;

@@ -21,11 +21,6 @@ impl CodeGrader {
     pub fn new(programs: Programs) -> Self {
         Self { programs }
     }
-
-    fn missing(&self, language: &str) -> Option<String> {
-        let missing = self.programs.image(language).is_none();
-        missing.then(|| format!("the image of `{language}` is not built; build it with `make images`"))
-    }
 }
 
 impl Grader for CodeGrader {
@@ -46,7 +41,7 @@ impl Grader for CodeGrader {
             Checker::Named(_) => None,
         };
         for language in std::iter::once(read.language).chain(checkers) {
-            if let Some(reason) = self.missing(language) {
+            if let Some(reason) = self.programs.missing(language) {
                 return Err(Unprepared::Failed(Fault::lasting(ErrorCode::GraderUnavailable, reason)));
             }
         }
@@ -56,7 +51,7 @@ impl Grader for CodeGrader {
     }
 
     fn unavailable(&self) -> Option<String> {
-        let missing: Vec<_> = LANGUAGES.iter().filter_map(|language| self.missing(language)).collect();
+        let missing: Vec<_> = LANGUAGES.iter().filter_map(|language| self.programs.missing(language)).collect();
         (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
     }
 }

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::program::{COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test};
+use assay_cell::program::{COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test};
 use assay_cell::{CellError, Cells, Settled, Turn};
 use assay_core::execution::NotExecuted;
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+
+use crate::metrics;
+use crate::ran::{Blocked, ProgramRun};
+use crate::task::LANGUAGES;
 
 /// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the same program.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -28,8 +32,11 @@ struct Inner {
     cells: Cells,
     images: Vec<ImageInfo>,
     compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
-    runs: Cache<Hash, Arc<Ran>, RanBytes>,
+    runs: Cache<Hash, KnownRun, RunBytes>,
 }
+
+/// What is known of a run: what it says of the program, or why it says nothing.
+type KnownRun = Result<Arc<ProgramRun>, Arc<Blocked>>;
 
 #[derive(Clone)]
 struct CompiledBytes;
@@ -44,22 +51,22 @@ impl Weighter<Hash, Arc<Compiled>> for CompiledBytes {
 }
 
 #[derive(Clone)]
-struct RanBytes;
+struct RunBytes;
 
-impl Weighter<Hash, Arc<Ran>> for RanBytes {
-    fn weight(&self, _: &Hash, ran: &Arc<Ran>) -> u64 {
-        let text = match &ran.end {
-            End::Raised(text) | End::Returned(text) | End::Refuted(text) => text.len(),
-            _ => 0,
+impl Weighter<Hash, KnownRun> for RunBytes {
+    fn weight(&self, _: &Hash, known: &KnownRun) -> u64 {
+        let kept = match known {
+            Ok(run) => run.bytes(),
+            Err(blocked) => blocked.fault.message.len(),
         };
-        (256 + ran.stdout.len() + ran.stderr.len() + text) as u64
+        256 + kept as u64
     }
 }
 
 /// One run, and whether running again would give the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
-    pub(crate) ran: Arc<Ran>,
+    pub(crate) run: Arc<ProgramRun>,
     pub(crate) deterministic: bool,
 }
 
@@ -94,11 +101,12 @@ impl Programs {
     /// Programs in these cells, which have these images.
     #[must_use]
     pub fn new(cells: Cells, images: Vec<ImageInfo>) -> Self {
+        metrics::describe();
         Self(Arc::new(Inner {
             cells,
             images,
             compiled: Cache::with_weighter(1_024, KEPT_BYTES, CompiledBytes),
-            runs: Cache::with_weighter(4_096, KEPT_BYTES, RanBytes),
+            runs: Cache::with_weighter(4_096, KEPT_BYTES, RunBytes),
         }))
     }
 
@@ -138,21 +146,44 @@ impl Programs {
         }
     }
 
+    /// Why programs in a language are not run here, if they are not.
+    pub(crate) fn missing(&self, language: &str) -> Option<String> {
+        if self.image(language).is_some() {
+            return None;
+        }
+        Some(if LANGUAGES.contains(&language) {
+            format!("the image of `{language}` is not built; build it with `make images`")
+        } else {
+            format!("programs run in `{}`; there is no image of `{language}` to build", LANGUAGES.join("`, `"))
+        })
+    }
+
     /// Runs a compiled program on one test.
     ///
     /// # Errors
-    /// A fault of the service. It never becomes an [`Attempt`].
-    pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Fault> {
+    /// A fault of the service or of the task. Neither ever becomes an [`Attempt`].
+    pub(crate) async fn run(&self, run: Run) -> Result<Attempt, Blocked> {
         let key = run_key(&run);
-        if let Some(ran) = self.0.runs.get(&key) {
-            return Ok(Attempt { ran, deterministic: true });
+        if let Some(known) = self.0.runs.get(&key) {
+            let run = known.map_err(|blocked| Blocked::clone(&blocked))?;
+            return Ok(Attempt { run, deterministic: true });
         }
         let turn = self.0.cells.turn(Duration::MAX).await.map_err(|error| fault(&error))?;
-        let attempt = run_in(&turn, run).await?;
-        if attempt.deterministic {
-            self.0.runs.insert(key, Arc::clone(&attempt.ran));
+        match run_in(&turn, run).await {
+            Ok(attempt) => {
+                if attempt.deterministic {
+                    self.0.runs.insert(key, Ok(Arc::clone(&attempt.run)));
+                }
+                Ok(attempt)
+            }
+            Err(blocked) => {
+                // What may pass is asked again.
+                if !blocked.fault.retryable {
+                    self.0.runs.insert(key, Err(Arc::new(blocked.clone())));
+                }
+                Err(blocked)
+            }
         }
-        Ok(attempt)
     }
 
     /// Compiles a program and runs it in one turn, for which it waits no longer than `wait`. The run is not cached.
@@ -164,7 +195,7 @@ impl Programs {
         compile: Compile,
         wait: Duration,
         run: impl FnOnce(&[u8]) -> Run,
-    ) -> Result<Result<Arc<Ran>, String>, NotExecuted> {
+    ) -> Result<Result<Arc<ProgramRun>, String>, NotExecuted> {
         let turn = self.0.cells.turn(wait).await.map_err(|error| match error {
             CellError::Busy => NotExecuted::Busy,
             error => NotExecuted::Failed(fault(&error)),
@@ -178,20 +209,19 @@ impl Programs {
             Ok(code) => run(code),
             Err(message) => return Ok(Err(message.to_owned())),
         };
-        let attempt = run_in(&turn, run).await.map_err(NotExecuted::Failed)?;
-        Ok(Ok(attempt.ran))
+        let attempt = run_in(&turn, run).await.map_err(|blocked| NotExecuted::Failed(blocked.fault))?;
+        Ok(Ok(attempt.run))
     }
 }
 
-async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Fault> {
+async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Blocked> {
     let timeout = timeout(run.limits.work);
     match turn.settle(&Request::Run(run), timeout).await.map_err(|error| fault(&error))? {
-        Settled::Answered(Reply::Ran(ran)) => Ok(Attempt { ran: Arc::new(ran), deterministic: true }),
-        Settled::Answered(other) => Err(no_answer(&other)),
-        Settled::Overran => {
-            let ran = Ran { end: End::OutOfWork, stdout: Vec::new(), stderr: Vec::new(), work: 0, memory_bytes: 0 };
-            Ok(Attempt { ran: Arc::new(ran), deterministic: false })
+        Settled::Answered(Reply::Ran(ran)) => {
+            Ok(Attempt { run: Arc::new(ProgramRun::read(ran)?), deterministic: true })
         }
+        Settled::Answered(other) => Err(no_answer(&other).into()),
+        Settled::Overran => Ok(Attempt { run: Arc::new(ProgramRun::overran()), deterministic: false }),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::verdict;
 /// Name, schema, verdicts, measures.
 pub static SPEC: Spec = Spec {
     name: "code",
-    version: 1,
+    version: 2,
     summary: "does the program pass the tests?",
     lane: Lane::Sandbox,
     task_schema: include_str!("task.schema.json"),

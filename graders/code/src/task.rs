@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::prelude::{Prelude, RawPrelude};
 use crate::value;
 
 /// Most tests of one task.
@@ -33,7 +34,7 @@ struct Body {
     #[serde(default)]
     reference: Option<String>,
     #[serde(default)]
-    prelude: String,
+    prelude: RawPrelude,
     #[serde(default)]
     test_setup: String,
     #[serde(default = "yes")]
@@ -60,6 +61,8 @@ struct CallTest {
     #[serde(default)]
     kwargs: Option<Box<RawValue>>,
     returns: Box<RawValue>,
+    #[serde(default)]
+    unordered: bool,
 }
 
 #[derive(Deserialize)]
@@ -153,7 +156,7 @@ pub(crate) enum Checker {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
     Stdin { input: String, expected: String },
-    Call { function: String, args: String, kwargs: String, expected: Json },
+    Call { function: String, args: String, kwargs: String, expected: Json, unordered: bool },
     Assert { text: String },
 }
 
@@ -167,7 +170,7 @@ pub(crate) struct CodeTask {
     pub(crate) limits: Limits,
     pub(crate) scoring: Scoring,
     pub(crate) reference: Option<String>,
-    pub(crate) prelude: String,
+    pub(crate) prelude: Prelude,
     pub(crate) test_setup: String,
     pub(crate) stop_at_first_failure: bool,
 }
@@ -211,6 +214,7 @@ impl CodeTask {
                 Scoring::Groups(groups)
             }
         };
+        let prelude = Prelude::read(body.prelude).map_err(|message| invalid("/prelude/preset", message))?;
         Ok(Self {
             language,
             tests,
@@ -219,7 +223,7 @@ impl CodeTask {
             limits: limits(&body.limits).map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
             reference: body.reference,
-            prelude: body.prelude,
+            prelude,
             test_setup: body.test_setup,
             stop_at_first_failure: body.stop_at_first_failure,
         })
@@ -235,13 +239,16 @@ impl CodeTask {
         let kept = |text: &str| heap::allocation(text.len());
         let test = |test: &Test| match test {
             Test::Stdin { input, expected } => kept(input) + kept(expected),
-            Test::Call { function, args, kwargs, expected } => {
+            Test::Call { function, args, kwargs, expected, .. } => {
                 kept(function) + heap::allocation(args.len()) + heap::allocation(kwargs.len()) + expected.bytes()
             }
             Test::Assert { text } => kept(text),
         };
         let tests: usize = self.tests.iter().map(|one| size_of::<Test>() + test(one)).sum();
-        tests + kept(&self.prelude) + kept(&self.test_setup) + self.reference.as_ref().map_or(0, |text| kept(text))
+        tests
+            + heap::allocation(self.prelude.bytes())
+            + kept(&self.test_setup)
+            + self.reference.as_ref().map_or(0, |text| kept(text))
     }
 }
 
@@ -264,7 +271,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         return Ok(Test::Assert { text: assert });
     }
     if keys.contains_key("call") {
-        let CallTest { call, args, kwargs, returns } = serde_json::from_str(raw.get()).map_err(said)?;
+        let CallTest { call, args, kwargs, returns, unordered } = serde_json::from_str(raw.get()).map_err(said)?;
         let text =
             |raw: Option<Box<RawValue>>, empty: &str| raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned());
         let (args, kwargs) = (text(args, "[]"), text(kwargs, "{}"));
@@ -276,7 +283,7 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         }
         let expected = value::read(returns.get())
             .ok_or_else(|| ("/returns", "the value nests too deep to be compared".to_owned()))?;
-        return Ok(Test::Call { function: call, args, kwargs, expected });
+        return Ok(Test::Call { function: call, args, kwargs, expected, unordered });
     }
     if keys.contains_key("stdin") {
         let StdinTest { stdin, stdout } = serde_json::from_str(raw.get()).map_err(said)?;
@@ -324,6 +331,28 @@ mod tests {
         .unwrap();
         assert!(matches!(&task.tests[1], Test::Call { args, kwargs, .. } if args == "[]" && kwargs == "{}"));
         assert!(task.stops_early());
+        assert_eq!(task.prelude.texts().count(), 0);
+    }
+
+    #[test]
+    fn preludes_are_texts_or_presets() {
+        let prelude = |json: &str| {
+            let tests = r#"[{"call":"f","returns":[1],"unordered":true}]"#;
+            read(&format!(r#"{{"type":"code","language":"python","tests":{tests},"prelude":{json}}}"#))
+        };
+        let task = prelude(r#""x = 1""#).unwrap();
+        assert_eq!(task.prelude.texts().collect::<Vec<_>>(), ["x = 1"]);
+        assert!(matches!(&task.tests[0], Test::Call { unordered: true, .. }));
+        let task = prelude(r#"{"preset":"leetcode","text":"x = 1"}"#).unwrap();
+        assert!(task.prelude.texts().next().unwrap().contains("class ListNode"));
+        assert_eq!(task.prelude.texts().nth(1), Some("x = 1"));
+        assert_eq!(prelude(r#"{"preset":"leetcode"}"#).unwrap().prelude.texts().count(), 1);
+        let unknown = prelude(r#"{"preset":"codeforces"}"#).unwrap_err();
+        assert_eq!(unknown.pointer, "/prelude/preset");
+        assert!(unknown.to_string().contains("`leetcode`"), "{unknown}");
+        for malformed in ["5", r#"{"text":"x"}"#, r#"{"preset":"leetcode","more":1}"#] {
+            assert_eq!(prelude(malformed).unwrap_err().pointer, "/prelude", "{malformed}");
+        }
     }
 
     #[test]

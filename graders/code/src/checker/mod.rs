@@ -1,6 +1,7 @@
 //! Comparing what a program wrote with what it should have written.
 
 mod numbers;
+mod program;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,8 @@ use assay_documents::Json;
 use crate::task::Named;
 use crate::value;
 use numbers::tokens_agree;
+
+pub(crate) use program::ask;
 
 /// Where two outputs differ first.
 #[derive(Debug, Clone, PartialEq, Eq)]

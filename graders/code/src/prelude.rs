@@ -1,0 +1,70 @@
+//! What runs before a program, in its module: a text of the task, or a preset with what programs of a known source take for
+//! granted.
+
+use serde::Deserialize;
+
+/// Names and texts of the presets.
+const PRESETS: &[(&str, &str)] = &[("leetcode", include_str!("presets/leetcode.py"))];
+
+/// A prelude as it stands in a request.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`prelude` is a text or {\"preset\", \"text\"}")]
+pub(crate) enum RawPrelude {
+    Text(String),
+    Preset(NamedPreset),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NamedPreset {
+    preset: String,
+    #[serde(default)]
+    text: String,
+}
+
+impl Default for RawPrelude {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+/// A preset and a text that follows it. Each may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prelude {
+    preset: &'static str,
+    text: String,
+}
+
+impl Prelude {
+    /// Reads a prelude.
+    ///
+    /// # Errors
+    /// The message about a preset that does not exist.
+    pub(crate) fn read(raw: RawPrelude) -> Result<Self, String> {
+        let (name, text) = match raw {
+            RawPrelude::Text(text) => return Ok(Self { preset: "", text }),
+            RawPrelude::Preset(NamedPreset { preset, text }) => (preset, text),
+        };
+        match PRESETS.iter().find(|(known, _)| *known == name) {
+            Some((_, preset)) => Ok(Self { preset, text }),
+            None => {
+                let known: Vec<String> = PRESETS.iter().map(|(name, _)| format!("`{name}`")).collect();
+                Err(format!("there is no preset `{name}`; the presets are: {}", known.join(", ")))
+            }
+        }
+    }
+
+    /// The texts that are not empty, in order.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        [self.preset, self.text.as_str()].into_iter().filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.preset.is_empty() && self.text.is_empty()
+    }
+
+    /// Bytes of the task's own text.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+}

@@ -1,0 +1,40 @@
+# Names that Python programs on LeetCode may use without importing them. Where a function and a module of the library have one
+# name, as `bisect`, it is the module's; no name of the library hides a builtin.
+
+from typing import *
+from string import *
+from re import *
+from datetime import *
+from collections import *
+from heapq import *
+from bisect import *
+from copy import *
+from math import *
+from random import *
+from statistics import *
+from itertools import *
+from functools import *
+from operator import *
+from io import *
+from sys import *
+from json import *
+import bisect, builtins, collections, copy, datetime, functools, heapq, io, itertools, json, math, operator, random, re
+import statistics, string, sys, typing
+
+for _name in dir(builtins):
+    if not _name.startswith("_"):
+        globals().pop(_name, None)
+del _name, builtins
+
+
+class ListNode:
+    def __init__(self, val=0, next=None):
+        self.val = val
+        self.next = next
+
+
+class TreeNode:
+    def __init__(self, val=0, left=None, right=None):
+        self.val = val
+        self.left = left
+        self.right = right

@@ -1,0 +1,103 @@
+//! Values that functions returned, in the notation of a guest's driver, compared with what a task expects in JSON.
+//!
+//! The notation is JSON in which an object with a `$` names a kind JSON has not: see the driver of the Python image. A value is
+//! right when Python's `==` says so of it and of `json.loads` of the expected text, or when `json.dumps` writes the two alike: a
+//! tuple is an array, a key of a dictionary is a string. A set equals an array only in a test that asks for no order.
+
+mod compare;
+mod numbers;
+#[cfg(test)]
+mod tests;
+mod unordered;
+
+use assay_documents::Json;
+use assay_documents::json::Reader;
+
+pub(crate) use compare::{Rule, equal};
+pub(crate) use numbers::within;
+
+/// Deepest value that is read. The driver of a guest stops at 200 containers, each at most four levels of notation.
+const MAX_DEPTH: usize = 1_000;
+
+/// Reads a text that is one JSON value, keys that stand twice kept as they are; `None` for anything else.
+pub(crate) fn read(text: &str) -> Option<Json> {
+    Reader::new(text).to_depth(MAX_DEPTH).with_repeated_keys().all().ok()
+}
+
+/// A value for a person to read.
+pub(crate) fn shown(value: &Json) -> String {
+    let list = |elements: &[Json]| elements.iter().map(shown).collect::<Vec<_>>().join(", ");
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(text) => text.clone(),
+        Json::Text(text) => format!("{text:?}"),
+        Json::Array(elements) => format!("[{}]", list(elements)),
+        Json::Object(pairs) => match tagged(pairs) {
+            Some(("tuple", Json::Array(elements))) => format!("({})", list(elements)),
+            Some(("set" | "frozenset", Json::Array(elements))) => format!("{{{}}}", list(elements)),
+            Some(("deque", Json::Array(elements))) => format!("deque([{}])", list(elements)),
+            Some((kind, Json::Array(pairs))) if is_mapping(kind) => {
+                let pair = |pair: &Json| match pair {
+                    Json::Array(pair) => pair.iter().map(shown).collect::<Vec<_>>().join(": "),
+                    other => shown(other),
+                };
+                format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))
+            }
+            Some(("object", Json::Text(class))) => format!("<{class}>"),
+            Some(("float" | "int", Json::Text(text))) => text.clone(),
+            Some((kind, inside)) => format!("{kind} {}", shown(inside)),
+            None => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{key:?}: {}", shown(value)));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+            }
+        },
+    }
+}
+
+/// Kind and content of a tagged value.
+fn tagged(pairs: &[(String, Json)]) -> Option<(&str, &Json)> {
+    match pairs {
+        // A deque and a defaultdict tell one thing more.
+        [(tag, Json::Text(kind)), (key, value)] | [(tag, Json::Text(kind)), (key, value), _]
+            if tag == "$" && key == "v" =>
+        {
+            Some((kind, value))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a kind is a dictionary.
+fn is_mapping(kind: &str) -> bool {
+    matches!(kind, "dict" | "Counter" | "OrderedDict" | "defaultdict")
+}
+
+/// Numbers containers as the driver did: each before what it holds.
+fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
+    match value {
+        Json::Array(elements) => {
+            containers.push(value);
+            elements.iter().for_each(|element| number_containers(element, containers));
+        }
+        Json::Object(pairs) => {
+            if let Some((kind, inside)) = tagged(pairs) {
+                let pairs = is_mapping(kind);
+                if pairs || matches!(kind, "set" | "bytearray" | "deque") {
+                    containers.push(value);
+                }
+                // Arrays that only spell a tagged value are no containers themselves.
+                let Json::Array(elements) = inside else { return };
+                for element in elements {
+                    match element {
+                        Json::Array(pair) if pairs => {
+                            pair.iter().for_each(|part| number_containers(part, containers));
+                        }
+                        element => number_containers(element, containers),
+                    }
+                }
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+    }
+}

@@ -1,0 +1,219 @@
+use super::compare::Comparison;
+use super::numbers::MAX_DIGITS;
+use super::*;
+
+fn values(got: &str, expected: &str) -> (Json, Json) {
+    (read(got).unwrap(), read(expected).unwrap())
+}
+
+fn same(got: &str, expected: &str) -> bool {
+    let (got, expected) = values(got, expected);
+    equal(&got, &expected, Rule::default())
+}
+
+fn unordered(got: &str, expected: &str) -> bool {
+    let (got, expected) = values(got, expected);
+    equal(&got, &expected, Rule { unordered: true, tolerance: None })
+}
+
+fn made(class: &str, arguments: &str) -> String {
+    format!(r#"{{"$":"made","v":["{class}",{{"$":"tuple","v":[{arguments}]}}]}}"#)
+}
+
+fn decimal(text: &str) -> String {
+    made("decimal.Decimal", &format!("{text:?}"))
+}
+
+fn fraction(above: i64, below: i64) -> String {
+    made("fractions.Fraction", &format!("{above},{below}"))
+}
+
+#[test]
+fn values_nest_as_deep_as_the_driver_writes_them() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    assert!(read(&deep(MAX_DEPTH)).is_some());
+    assert_eq!(read(&deep(5_000)), None);
+    assert!(read(r#"{"a":1,"a":2}"#).is_some());
+    assert_eq!(read("nan"), None);
+}
+
+#[test]
+fn shows_values_as_python_writes_them() {
+    for (value, text) in [
+        (r#"{"$":"tuple","v":[1,{"$":"set","v":[2]}]}"#, "(1, {2})"),
+        (r#"{"$":"dict","v":[["a",[null]]]}"#, r#"{"a": [null]}"#),
+        (r#"{"$":"object","v":"Tree"}"#, "<Tree>"),
+        (r#"{"a":1.0}"#, r#"{"a": 1.0}"#),
+    ] {
+        assert_eq!(shown(&read(value).unwrap()), text);
+    }
+}
+
+#[test]
+fn equality_is_pythons() {
+    for (got, expected) in [
+        ("5", "5.0"),
+        ("5.0", "5"),
+        ("-0.0", "0"),
+        ("true", "1"),
+        ("1", "true"),
+        ("0", "false"),
+        (r#"{"$":"int","v":"0x8000000000000000"}"#, "9223372036854775808"),
+        (r#"{"$":"int","v":"-0x8000000000000001"}"#, "-9223372036854775809"),
+        (r#"{"$":"float","v":"inf"}"#, "1e400"),
+        (r#"{"$":"complex","v":[5.0,-0.0]}"#, "5"),
+        (r#"[[0],{"$":"same","v":1}]"#, "[[0],[0]]"),
+        (r#"{"$":"Counter","v":[["a",2]]}"#, r#"{"a":2}"#),
+        (r#"{"$":"defaultdict","v":[["a",[2]]],"factory":null}"#, r#"{"a":[2]}"#),
+        (&fraction(1, 2), "0.5"),
+        (&fraction(4, 2), "2"),
+        (&decimal("2.50"), "2.5"),
+        (&decimal("5.0"), "5"),
+        (&decimal("1E+30"), "1000000000000000000000000000000"),
+        (&decimal("1"), "true"),
+        (&decimal("-Infinity"), "-1e400"),
+    ] {
+        assert!(same(got, expected), "{got} {expected}");
+    }
+}
+
+#[test]
+fn what_json_writes_alike_is_equal() {
+    for (got, expected) in [
+        (r#"{"$":"tuple","v":[1,[{"$":"tuple","v":[]}]]}"#, "[1,[[]]]"),
+        (r#"{"$":"dict","v":[["a",1],[2,null]]}"#, r#"{"2":null,"a":1}"#),
+        (r#"{"$":"dict","v":[[true,1],[null,2],[1.5,3]]}"#, r#"{"true":1,"null":2,"1.5":3}"#),
+        (r#"{"$":"dict","v":[[{"$":"int","v":"0x8000000000000000"},1]]}"#, r#"{"9223372036854775808":1}"#),
+        (r#"{"$":"dict","v":[[{"$":"float","v":"-inf"},1]]}"#, r#"{"-Infinity":1}"#),
+    ] {
+        assert!(same(got, expected), "{got} {expected}");
+    }
+}
+
+#[test]
+fn what_differs_differs() {
+    for (got, expected) in [
+        ("5", "6"),
+        ("\"5\"", "5"),
+        ("100000000000000001", "100000000000000000.0"),
+        ("[1,2]", "[2,1]"),
+        ("[1]", "[1,1]"),
+        ("null", "false"),
+        ("\"\"", "null"),
+        (r#"{"$":"object","v":"T"}"#, "5"),
+        (r#"{"$":"float","v":"nan"}"#, "5"),
+        (r#"{"$":"complex","v":[5.0,1.0]}"#, "5"),
+        (r#"{"$":"dict","v":[["a",1]]}"#, r#"{"a":1,"b":2}"#),
+        (r#"{"$":"dict","v":[["a",1],["b",2]]}"#, r#"[["a",1],["b",2]]"#),
+        (r#"{"$":"dict","v":[[{"$":"tuple","v":[1,2]},1]]}"#, r#"{"[1, 2]":1}"#),
+        (r#"{"$":"set","v":[1,2]}"#, "[1,2]"),
+        (r#"{"$":"set","v":[1,2,3]}"#, "[3,2,1,1]"),
+        (r#"{"$":"frozenset","v":[]}"#, "[]"),
+        (r#"{"$":"deque","v":[1,2],"maxlen":null}"#, "[1,2]"),
+        (r#"{"$":"range","v":[0,2,1]}"#, "[0,1]"),
+        (r#"{"$":"bytes","v":"ab"}"#, r#""ab""#),
+        (r#"[{"$":"same","v":0}]"#, "[[[[]]]]"),
+        (r#"{"$":"str","v":[55296]}"#, "\"\""),
+        (r#"{"$":"same","v":7}"#, "1"),
+        (&fraction(0, 0), "4"),
+        (&fraction(-4, -1), "4"),
+        (&fraction(1, 10), "0.1"),
+        (&decimal("0.1"), "0.1"),
+        (&decimal("NaN"), "0"),
+        (&decimal("2.5"), r#""2.5""#),
+    ] {
+        assert!(!same(got, expected), "{got} {expected}");
+    }
+}
+
+#[test]
+fn without_an_order_every_element_counts() {
+    for (got, expected) in [
+        (r#"{"$":"set","v":[1,2,3]}"#, "[3,2,1]"),
+        ("[2,1,1]", "[1,1.0,2]"),
+        (r#"{"$":"tuple","v":["b","a"]}"#, r#"["a","b"]"#),
+        (r#"[[1,2],{"$":"set","v":[3,4]}]"#, "[[4,3],[1,2]]"),
+        (r#"[{"$":"dict","v":[["a",{"$":"frozenset","v":[2,1]}]]}]"#, r#"[{"a":[1,2]}]"#),
+        ("[]", "[]"),
+        ("5", "5"),
+    ] {
+        assert!(unordered(got, expected), "{got} {expected}");
+    }
+    for (got, expected) in [
+        (r#"{"$":"set","v":[1,2,3]}"#, "[1,1,2,3]"),
+        ("[1,2,2]", "[1,1,2]"),
+        ("[[1,2]]", "[[2,1]]"),
+        (r#"[{"$":"set","v":[1,2]}]"#, "[[1,1]]"),
+        ("[1]", "[1,1]"),
+    ] {
+        assert!(!unordered(got, expected), "{got} {expected}");
+    }
+}
+
+#[test]
+fn partners_within_a_tolerance_are_found_where_there_are_any() {
+    let rule = Rule { tolerance: Some(0.1), unordered: true };
+    let close = |got: &str, expected: &str| {
+        let (got, expected) = values(got, expected);
+        equal(&got, &expected, rule)
+    };
+    assert!(close("[1.15,1.05,1.0]", "[1.1,1.0,1.09]"));
+    assert!(close(r#"[["b",1.05],["a",0.95]]"#, r#"[["a",1.0],["b",1.0]]"#));
+    // Sorted by their first numbers, partners do not stand in the same places.
+    assert!(close("[[1.0,5.0],[1.05,3.0]]", "[[1.05,5.0],[1.0,3.0]]"));
+    assert!(!close("[1.0,1.0]", "[1.0,2.0]"));
+}
+
+#[test]
+fn long_collections_are_compared_in_any_order() {
+    let texts = |order: &dyn Fn(usize) -> usize| {
+        let words: Vec<String> = (0..50_000).map(|at| format!("\"a common beginning {}\"", order(at))).collect();
+        format!("[{}]", words.join(","))
+    };
+    assert!(unordered(&texts(&|at| at), &texts(&|at| at * 7_919 % 50_000)));
+    assert!(!unordered(&texts(&|at| at), &texts(&|at| at / 2)));
+}
+
+#[test]
+fn long_numbers_are_compared_by_their_length() {
+    let long = "7".repeat(MAX_DIGITS - 1);
+    let many: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
+    let (got, expected) = values(&format!("[{}]", many.join(",")), &format!("[{}]", [long.as_str(); 20_000].join(",")));
+    let comparison = Comparison::new(&got, Rule { unordered: true, tolerance: None });
+    assert!(!comparison.in_any_order(got.elements(), &expected.elements()[..20_000]));
+    assert!(same(&decimal(&long), &long));
+    assert!(same(&decimal("0012"), "12") && !same(&decimal("12"), "120"));
+    assert!(same(r#"{"$":"int","v":"0xff"}"#, "255") && same(r#"{"$":"int","v":"0xff"}"#, "255.0"));
+}
+
+#[test]
+fn reading_long_numbers_again_and_again_comes_to_an_end() {
+    let numbers = |digit: char| {
+        let one = |n: usize| format!("{digit}{}{n:05}", "7".repeat(MAX_DIGITS - 10));
+        format!("[{}]", (0..200).map(one).collect::<Vec<_>>().join(","))
+    };
+    assert!(!unordered(&numbers('1'), &numbers('2')), "the work is used up long before all pairs are compared");
+}
+
+#[test]
+fn values_that_hold_themselves_come_to_an_end() {
+    let held = r#"[{"$":"same","v":0},{"$":"same","v":0}]"#;
+    assert!(!unordered(held, "[[[],[]],[[],[]]]"));
+}
+
+#[test]
+fn a_tolerance_is_for_floats() {
+    let close = |got: &str, expected: &str| {
+        let (got, expected) = values(got, expected);
+        equal(&got, &expected, Rule { tolerance: Some(1e-6), unordered: false })
+    };
+    assert!(close("0.3333333", "0.33333333"));
+    assert!(close("1000000.5", "1000000.6"));
+    assert!(close(&decimal("0.3333333"), "0.33333333") && close(&fraction(1, 3), "0.33333333"));
+    assert!(!close("1000001", "1000000") && !close(&decimal("1000001"), "1000000"));
+    for endless in ["nan", "inf", "-inf"] {
+        assert!(!close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "1.0"), "{endless}");
+        assert!(!close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "5"), "{endless}");
+    }
+    assert!(!close(&decimal("NaN"), "1.0") && !close(&decimal("Infinity"), "1.0"));
+}
