@@ -92,7 +92,7 @@ mod tests {
         let told = Told::read(text).unwrap();
         assert_eq!((told.line, told.left.as_deref(), told.right, told.limit), (Some(3), Some("5"), None, None));
         assert_eq!(told.calls[0].returned.as_deref(), Some("5"));
-        for malformed in ["", "[]", "5", r#"{"line":"3"}"#, r#"{"calls":{}}"#] {
+        for malformed in ["", "[5]", "5", r#"{"line":"3"}"#, r#"{"calls":{}}"#] {
             assert_eq!(Told::read(malformed), None, "{malformed}");
         }
     }
