@@ -37,7 +37,8 @@ fn every_setting_is_explained() {
 fn every_metric_is_explained() {
     let operations = document("docs/OPERATIONS.md");
     let names = assay_engine::metrics::NAMES.iter().chain(assay_store::metrics::NAMES);
-    for name in names.chain(assay_cell::metrics::NAMES).chain(assay_reward_model::METRICS) {
+    let names = names.chain(assay_cell::metrics::NAMES).chain(assay_code::METRICS);
+    for name in names.chain(assay_reward_model::METRICS) {
         assert!(operations.contains(name), "docs/OPERATIONS.md does not explain `{name}`");
     }
 }

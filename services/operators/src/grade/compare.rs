@@ -58,6 +58,12 @@ fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
     let expected = text("expected").or(text("assert")).unwrap_or_default();
     let got = text("got").or(text("message")).or(text("stdout")).or(text("stderr")).unwrap_or_default();
     found.push(compared(&test, expected, got));
+    // The values of a comparison that did not hold; tests mostly write what they expect on the right.
+    if let (Some(left), Some(right)) = (text("left"), text("right")) {
+        let line = failure["line"].as_u64().map_or_else(String::new, |line| format!(", line {line}"));
+        let operator = text("operator").unwrap_or("==");
+        found.push(compared(&format!("{test}{line}: right and left of `{operator}`"), right, left));
+    }
     let difference = &failure["difference"];
     if let (Some(expected), Some(got)) = (difference["expected"].as_str(), difference["got"].as_str()) {
         let line = difference["line"].as_u64().unwrap_or_default();
@@ -139,6 +145,9 @@ mod tests {
         let code = json!({ "first_failure": { "test": 1, "expected": "5", "got": "4",
             "difference": { "line": 1, "expected": "5", "got": "4" } } });
         assert_eq!(titles(&none, &code), ["Test 2", "Test 2, line 1"]);
+        let asserted = json!({ "first_failure": { "test": 0, "assert": "assert f() == 4", "message": "AssertionError",
+            "line": 3, "operator": "==", "left": "5", "right": "4" } });
+        assert_eq!(titles(&none, &asserted), ["Test 1", "Test 1, line 3: right and left of `==`"]);
         let sql = json!({ "gold": "select 1", "statement": "select 2",
             "difference": { "gold_rows": [["1"]], "found_rows": [["2", "3"]] } });
         assert_eq!(titles(&none, &sql), ["Rows", "Statement"]);
