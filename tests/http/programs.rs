@@ -35,6 +35,84 @@ async fn a_batch_of_programs_is_graded_beside_mathematics() {
     assert_eq!(failure["difference"], json!({"line": 1, "expected": "5", "got": "0"}));
 }
 
+/// The results of these items, each a task with a program.
+async fn results(service: &Service, items: &[(&str, Value)]) -> Vec<Value> {
+    let item = |(text, task): &(&str, Value)| {
+        let mut item = program(text, &task["tests"]);
+        for (name, value) in task.as_object().unwrap() {
+            item["task"][name] = value.clone();
+        }
+        item
+    };
+    let reply = service.grade(&batch(items.iter().map(item))).await.json();
+    reply["results"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn evidence_names_lines_values_and_limits() {
+    let service = service().await;
+    let assert = json!({"tests": [{"assert": "x = 2\nassert half(x) == 1"}]});
+    let items = [
+        ("def half(x):\n    return x / 4", assert.clone()),
+        ("def half(x):\n    y = x\n    return y // 0", assert.clone()),
+        ("import numpy as np\nprint(np.pi)", json!({"tests": [{"stdin": "", "stdout": "3"}]})),
+        ("def half(x):\n    return x +", assert),
+    ];
+    let results = results(&service, &items).await;
+    let evidence: Vec<&Value> = results.iter().map(|result| &result["evidence"]).collect();
+    let failure: Vec<&Value> = evidence.iter().map(|evidence| &evidence["first_failure"]).collect();
+    assert_eq!(results[0]["verdict"], "wrong_answer");
+    assert_eq!((&failure[0]["line"], &failure[0]["source"]), (&json!(2), &json!("assert half(x) == 1")));
+    assert_eq!(
+        (&failure[0]["left"], &failure[0]["right"], &failure[0]["operator"]),
+        (&json!("0.5"), &json!("1"), &json!("=="))
+    );
+    assert_eq!(failure[0]["calls"], json!([{"call": "half(2)", "returned": "0.5"}]));
+    assert_eq!((&results[1]["verdict"], &failure[1]["lines"]), (&json!("runtime_error"), &json!([4])));
+    assert_eq!((&results[2]["verdict"], &evidence[2]["first_line"]), (&json!("runtime_error"), &json!(2)));
+    assert_eq!(
+        (&failure[2]["limit"], &failure[2]["lines"]),
+        (&json!({"cause": "module", "name": "numpy"}), &json!([2]))
+    );
+    assert_eq!((&results[3]["verdict"], &evidence[3]["lines"]), (&json!("compile_error"), &json!([3])));
+    let metrics = service.get("/metrics").await;
+    let text = std::str::from_utf8(&metrics.bytes).unwrap();
+    let counted = text.lines().find(|line| line.starts_with("assay_sandbox_limits_total{") && line.contains("numpy"));
+    assert!(counted.is_some_and(|line| line.contains("module") && line.contains("graded")), "{text}");
+}
+
+#[tokio::test]
+async fn a_fault_of_the_task_is_no_score() {
+    let service = service().await;
+    let call = json!([{"call": "f", "args": [], "returns": 2}]);
+    let right = "def f():\n    return 2";
+    let items = [
+        (right, json!({"tests": call, "prelude": "import sortedcontainers"})),
+        ("def f(:", json!({"tests": call, "prelude": "import sortedcontainers"})),
+        (right, json!({"tests": call, "prelude": {"preset": "leetcode", "text": "1 / 0"}})),
+        (right, json!({"tests": call, "prelude": {"preset": "leetcode"}})),
+    ];
+    let results = results(&service, &items).await;
+    for result in &results[..3] {
+        assert_eq!((&result["outcome"], &result["score"]), (&json!("ungradable"), &Value::Null), "{result}");
+        assert_eq!(result["error"]["code"], "task_at_fault");
+    }
+    let message = results[0]["error"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("the prelude raises an exception: ") && message.contains("`sortedcontainers`"),
+        "{message}"
+    );
+    assert_eq!(results[1]["error"]["message"], message);
+    assert!(results[2]["error"]["message"].as_str().unwrap().contains("ZeroDivisionError"));
+    assert_eq!(results[3]["verdict"], "accepted");
+    let unknown = program(right, &call);
+    let mut unknown = batch([unknown]);
+    unknown["items"][0]["task"]["prelude"] = json!({"preset": "codeforces"});
+    let (status, code, pointer) = service.grade(&unknown).await.refusal();
+    assert_eq!((status, code.as_str()), (422, "invalid_task"));
+    assert!(pointer.is_some_and(|pointer| pointer.ends_with("/prelude/preset")));
+}
+
 async fn run_code(service: &Service, body: &Value) -> (u16, Value) {
     let request = Request::post("/compat/sandboxfusion/run_code").header("content-type", "application/json");
     let got = service.send(request.body(Body::from(body.to_string())).unwrap()).await;
