@@ -4,6 +4,7 @@
 #include "wide.h"
 
 #include "pycore_abstract.h"
+#include "pycore_descrobject.h"
 #include "pycore_long.h"
 #include "pycore_object.h"
 #include "pycore_parking_lot.h"
@@ -98,12 +99,12 @@ Py_ssize_t assay_remainder(PyObject *integer, Py_ssize_t divisor)
     return divisor > 0 ? (Py_ssize_t)(value % divisor) : 0;
 }
 
-int assay_wait_alone(PyTime_t timeout)
+int assay_wait_alone(long long nanoseconds)
 {
-    if (timeout < 0) {
+    if (nanoseconds < 0) {
         return Py_PARK_INTR;
     }
-    struct timespec pause = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
+    struct timespec pause = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
     nanosleep(&pause, NULL);
     return Py_PARK_TIMEOUT;
 }

@@ -51,7 +51,7 @@ static inline char assay_native_code(char code)
 
 /* There is no other thread. Waiting with a timeout is sleeping; without one it
  * would last for ever, and is an exception that `assay_refuse_wait` raises. */
-int assay_wait_alone(PyTime_t timeout);
+int assay_wait_alone(long long nanoseconds);
 int assay_refuse_wait(void);
 
 /* Numbers of errors are those of Linux for programs: these translate from and
