@@ -44,7 +44,10 @@ PYTHON = """
 """
 
 # Our own files in the image; `freeze.c` is the host tool's.
-OWN = ("clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c")
+OWN = ("bisect.c", "clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c", "wide.c")
+
+# Modules whose C file is ours.
+OWN_MODULES = ("_bisect",)
 
 # The core calls into these modules, so the host tool needs them too.
 CORE_MODULES = {
@@ -62,7 +65,6 @@ CORE_MODULES = {
 MODULES = {
     "_abc": ["_abc.c"],
     "_asyncio": ["_asynciomodule.c"],
-    "_bisect": ["_bisectmodule.c"],
     "_blake2": ["_blake2/blake2module.c", "_blake2/blake2b_impl.c", "_blake2/blake2s_impl.c"],
     "_bz2": ["_bz2module.c"],
     "_codecs": ["_codecsmodule.c"],
@@ -227,7 +229,7 @@ def build_freezer(steps, scratch):
     quick = tuple("-O1" if flag == "-O2" else flag for flag in CORE)
     objects = steps.compile_all(core_units(), target, quick)
     objects += steps.compile_all(module_units(CORE_MODULES), target, quick)
-    objects += steps.compile_all([Unit("freeze.c", own=True), Unit("paths.c", own=True)], target, quick)
+    objects += steps.compile_all([Unit(name, own=True) for name in ("freeze.c", "paths.c", "wide.c")], target, quick)
     tool = scratch / "freeze"
     command = [str(steps.zig), "cc", "-target", target, "-s", "-o", str(tool)] + [str(item) for item in objects]
     steps.run(command, "linking the freezing tool")
@@ -238,7 +240,7 @@ def build_freezer(steps, scratch):
 def inittab():
     """The C table of modules built in: `sys.builtin_module_names`."""
     starts = dict(EMBEDDED)
-    starts.update({name: f"PyInit_{name}" for name in list(CORE_MODULES) + list(MODULES)})
+    starts.update({name: f"PyInit_{name}" for name in (*CORE_MODULES, *MODULES, *OWN_MODULES)})
     lines = ['#include "Python.h"']
     lines += [f"extern PyObject *{start}(void);" for start in starts.values() if start]
     lines.append("struct _inittab _PyImport_Inittab[] = {")

@@ -20,6 +20,8 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple, Tuple
 
+from substitutions import LINUX, Substitution
+
 
 class Unavailable(Exception):
     """A source could not be had, or is not the pinned one."""
@@ -89,15 +91,6 @@ ARCHIVES = (
 )
 
 
-class Substitution(NamedTuple):
-    """One change to a source file, in which `old` must occur exactly once."""
-
-    path: str
-    reason: str
-    old: str
-    new: str
-
-
 SUBSTITUTIONS = (
     Substitution(
         "cpython/Include/cpython/pystate.h",
@@ -126,7 +119,7 @@ SUBSTITUTIONS = (
         "        self._internal_fds -= 1\n",
         "        pass\n",
     ),
-)
+) + LINUX
 
 
 def digest_of(path):
@@ -218,11 +211,24 @@ def extract(archive, path, target):
 
 
 def substitute(tree, change):
-    path = tree / change.path
-    text = path.read_text(encoding="utf-8")
-    if text.count(change.old) != 1:
-        raise Unavailable(f"`{change.path}` is not as expected ({change.reason}): adapt SUBSTITUTIONS in sources.py")
-    path.write_text(text.replace(change.old, change.new), encoding="utf-8")
+    """Makes one change, in the files that its pattern matches."""
+    found = 0
+    for path in sorted(tree.glob(change.path)):
+        text = path.read_text(encoding="utf-8")
+        if change.old in text:
+            found += text.count(change.old)
+            path.write_text(text.replace(change.old, change.new), encoding="utf-8")
+    if found != change.times:
+        raise Unavailable(
+            f"`{change.path}` is not as expected ({change.reason}): {found} places instead of {change.times}; adapt SUBSTITUTIONS"
+        )
+
+
+def inputs_of(source):
+    """Names what an object depends on in the tree: the archives, changes of headers, and those of its own C file. Another C
+    file is compiled by itself, and Python files are compiled apart."""
+    changes = [change for change in SUBSTITUTIONS if change.path == source or not change.path.endswith((".c", ".py"))]
+    return hashlib.sha256(repr((ARCHIVES, changes)).encode()).hexdigest()[:24]
 
 
 def tree_hash():

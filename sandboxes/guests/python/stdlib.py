@@ -31,7 +31,6 @@ LEFT_OUT = {
     "site-packages": "not a module",
     "sqlite3": "no such library",
     "test": "CPython's own tests",
-    "this": "prints on import",
     "tkinter": "no display",
     "turtle": "no display",
     "turtledemo": "no display",

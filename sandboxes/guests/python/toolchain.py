@@ -113,7 +113,8 @@ class Steps:
         path = self.own / unit.source if unit.own else Path(unit.source)
         content = path.read_bytes() if unit.own else b""
         shared = list(flags) + list(unit.flags)
-        key = hash_of(sources.ZIG, self.tree.name, self.headers, target, json.dumps(shared), unit.source, content)
+        inputs = sources.inputs_of(unit.source)
+        key = hash_of(sources.ZIG, inputs, self.headers, target, json.dumps(shared), unit.source, content)
         command = [str(self.zig), "cc", "-target", target, "-c", str(path)] + shared
         command += [f"-I{self.own}", f"-ffile-prefix-map={self.own}=guest"]
         return self.kept(key, ".o", lambda out: self.run(command + ["-o", str(out)], f"compiling {unit.source}"))

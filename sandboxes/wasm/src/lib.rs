@@ -1,4 +1,4 @@
-//! Owns the running of programs in wasmtime: images, instances, work, limits, and the little of a system that guests see.
+//! Owns the running of programs in wasmtime: images, instances, work, limits, and the system that guests see.
 //! Knows no grader and compares nothing; it is one [`Handler`](assay_cell::Handler) of a cell.
 //!
 //! A language is an image: an interpreter compiled to WebAssembly, started once, its memory kept. An instance is that memory
@@ -7,8 +7,11 @@
 //! to the last unit of work, on any machine under any load.
 
 mod build;
+mod descriptors;
 mod engine;
+mod errno;
 mod error;
+mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;

@@ -1,12 +1,18 @@
-//! What the host keeps for one instance: its input and output, its limits, its random numbers, whom it may talk to.
+//! What the host keeps for one instance: its input and output, its files, its limits, its random numbers, whom it may talk to.
+
+use std::sync::{Arc, Mutex};
 
 use assay_cell::program::Limits;
 use blake3::OutputReader;
 use wasmtime::{Memory, ResourceLimiter, TypedFunc};
 
+use crate::descriptors::Descriptors;
+use crate::files::Files;
 use crate::judge::Line;
+use crate::wasi::EPOCH;
 
-/// Most of standard error that is kept, in bytes: the end, where exceptions stand.
+/// Most of standard error that is kept, in bytes: the end, where exceptions are. Standard error is never compared, so a program
+/// that writes more loses the beginning and nothing else; every byte costs work.
 const STDERR_TAIL: usize = 16 << 10;
 
 /// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few; one that asks again and again
@@ -41,10 +47,10 @@ pub(crate) struct Exports {
 /// One instance's share of the host.
 pub(crate) struct State {
     pub(crate) stdin: Vec<u8>,
-    pub(crate) stdin_read: usize,
+    stdin_read: usize,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    stderr_written: u64,
+    pub(crate) descriptors: Descriptors,
     limits: Limits,
     /// Fuel at which the guest's clock stands at zero.
     pub(crate) clock_start: u64,
@@ -59,13 +65,24 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// An instance with files of its own.
     pub(crate) fn new(limits: Limits, seed: u64, stdin: Vec<u8>) -> Self {
+        Self::with_files(limits, seed, stdin, Self::fresh_files())
+    }
+
+    /// The files of a run that begins.
+    pub(crate) fn fresh_files() -> Arc<Mutex<Files>> {
+        Arc::new(Mutex::new(Files::new(EPOCH)))
+    }
+
+    /// An instance that shares its files with the other one of its test.
+    pub(crate) fn with_files(limits: Limits, seed: u64, stdin: Vec<u8>, files: Arc<Mutex<Files>>) -> Self {
         Self {
             stdin,
             stdin_read: 0,
             stdout: Vec::new(),
             stderr: Vec::new(),
-            stderr_written: 0,
+            descriptors: Descriptors::new(files),
             limits,
             clock_start: 0,
             random: blake3::Hasher::new_derive_key("assay guest random numbers")
@@ -78,6 +95,15 @@ impl State {
         }
     }
 
+    /// Gives the guest what is next on standard input, as much as there is room for; 0 bytes at its end.
+    pub(crate) fn read_stdin(&mut self, target: &mut [u8]) -> usize {
+        let left = &self.stdin[self.stdin_read.min(self.stdin.len())..];
+        let length = left.len().min(target.len());
+        target[..length].copy_from_slice(&left[..length]);
+        self.stdin_read += length;
+        length
+    }
+
     /// Takes what the guest writes to standard output.
     pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let room = self.limits.output_bytes.saturating_sub(self.stdout.len() as u64);
@@ -87,13 +113,11 @@ impl State {
     }
 
     /// Takes what the guest writes to standard error, and keeps its end.
-    pub(crate) fn write_stderr(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        self.stderr_written = self.stderr_written.saturating_add(bytes.len() as u64);
+    pub(crate) fn write_stderr(&mut self, bytes: &[u8]) {
         self.stderr.extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
         if self.stderr.len() > 2 * STDERR_TAIL {
             self.stderr.drain(..self.stderr.len() - STDERR_TAIL);
         }
-        if self.stderr_written > self.limits.output_bytes { Err(Stop::Output) } else { Ok(()) }
     }
 
     /// The end of what was written to standard error.

@@ -1,28 +1,23 @@
-//! The little of a system that guests see: standard streams, a clock that counts work, random numbers from a seed, an end.
+//! The system that guests see: standard streams, files in memory, a clock that counts work, random numbers from a seed, an end.
 //!
-//! There are no files, no environment, no arguments, no sockets: every other call of WASI preview 1 answers `ENOSYS`. Each call
-//! costs work, so that a guest which only calls the host runs out as well.
+//! There is no environment and there are no arguments, links or sockets: every other call of WASI preview 1 answers `ENOSYS`.
+//! Files are those of [`crate::files`], in one folder `/`; nothing of the host is in them and nothing of them outlives the run.
+//! Each call costs work, by its bytes and entries, so that a guest which only calls the host runs out as well.
 
 use assay_cell::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail};
 
+use crate::errno::{Errno, SUCCESS};
 use crate::judge;
 use crate::state::{State, Stop};
+
+mod descriptors;
+mod paths;
 
 const MODULE: &str = "wasi_snapshot_preview1";
 
 /// Where guests meet the host beside WASI.
 const HOST: &str = "assay";
-
-/// Error numbers of WASI preview 1.
-mod errno {
-    pub(super) const SUCCESS: i32 = 0;
-    pub(super) const BADF: i32 = 8;
-    pub(super) const FAULT: i32 = 21;
-    pub(super) const INVAL: i32 = 28;
-    pub(super) const NOSYS: i32 = 52;
-    pub(super) const SPIPE: i32 = 70;
-}
 
 /// Work of a call to the host, beside a unit a byte moved.
 const CALL_WORK: u64 = 1_000;
@@ -31,7 +26,7 @@ const CALL_WORK: u64 = 1_000;
 const EXCHANGE_WORK: u64 = 500_000;
 
 /// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time ever enters a guest.
-const EPOCH: u64 = 1_767_225_600_000_000_000;
+pub(crate) const EPOCH: u64 = 1_767_225_600_000_000_000;
 
 /// Longest list of buffers or of subscriptions one call may bring.
 const MAX_LIST: u32 = 1_024;
@@ -41,25 +36,17 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     let mut linker = Linker::new(engine);
     refuse_everything(&mut linker, module)?;
     linker.allow_shadowing(true);
-    linker.func_wrap(MODULE, "fd_read", fd_read)?;
-    linker.func_wrap(MODULE, "fd_write", fd_write)?;
-    linker.func_wrap(MODULE, "fd_fdstat_get", fd_fdstat_get)?;
-    linker.func_wrap(MODULE, "fd_filestat_get", fd_filestat_get)?;
-    linker.func_wrap(MODULE, "fd_seek", |_: Caller<'_, State>, fd: i32, _: i64, _: i32, _: i32| {
-        stream_or(fd, errno::SPIPE)
-    })?;
-    linker.func_wrap(MODULE, "fd_tell", |_: Caller<'_, State>, fd: i32, _: i32| stream_or(fd, errno::SPIPE))?;
-    linker.func_wrap(MODULE, "fd_close", |_: Caller<'_, State>, fd: i32| stream_or(fd, errno::SUCCESS))?;
-    linker.func_wrap(MODULE, "fd_prestat_get", |_: Caller<'_, State>, _: i32, _: i32| errno::BADF)?;
+    descriptors::define(&mut linker)?;
+    paths::define(&mut linker)?;
     linker.func_wrap(MODULE, "environ_sizes_get", no_strings)?;
     linker.func_wrap(MODULE, "args_sizes_get", no_strings)?;
-    linker.func_wrap(MODULE, "environ_get", |_: Caller<'_, State>, _: i32, _: i32| errno::SUCCESS)?;
-    linker.func_wrap(MODULE, "args_get", |_: Caller<'_, State>, _: i32, _: i32| errno::SUCCESS)?;
+    linker.func_wrap(MODULE, "environ_get", |_: Caller<'_, State>, _: i32, _: i32| SUCCESS)?;
+    linker.func_wrap(MODULE, "args_get", |_: Caller<'_, State>, _: i32, _: i32| SUCCESS)?;
     linker.func_wrap(MODULE, "clock_time_get", clock_time_get)?;
     linker.func_wrap(MODULE, "clock_res_get", clock_res_get)?;
     linker.func_wrap(MODULE, "random_get", random_get)?;
     linker.func_wrap(MODULE, "poll_oneoff", poll_oneoff)?;
-    linker.func_wrap(MODULE, "sched_yield", |_: Caller<'_, State>| errno::SUCCESS)?;
+    linker.func_wrap(MODULE, "sched_yield", |_: Caller<'_, State>| SUCCESS)?;
     linker.func_wrap(MODULE, "proc_exit", |_: Caller<'_, State>, status: i32| -> Result<()> {
         Err(Stop::Exit(status).into())
     })?;
@@ -73,7 +60,7 @@ fn refuse_everything(linker: &mut Linker<State>, module: &Module) -> Result<()> 
     for import in module.imports().filter(|import| import.module() == MODULE) {
         let ExternType::Func(signature) = import.ty() else { bail!("`{}` of WASI is no function", import.name()) };
         linker.func_new(MODULE, import.name(), signature, |_, _, results| {
-            results.iter_mut().for_each(|result| *result = Val::I32(errno::NOSYS));
+            results.iter_mut().for_each(|result| *result = Val::I32(Errno::NoSuchCall.number()));
             Ok(())
         })?;
     }
@@ -109,93 +96,12 @@ fn unsigned(value: i32) -> usize {
 
 fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
     let memory = memory(caller)?;
-    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() { errno::SUCCESS } else { errno::FAULT })
+    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() { SUCCESS } else { Errno::Fault.number() })
 }
 
-/// The buffers of a vectored read or write, as ranges inside the memory; `None` when one lies outside.
-fn buffers(data: &[u8], list: i32, count: i32) -> Option<Vec<std::ops::Range<usize>>> {
-    let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize);
-    (0..unsigned(count))
-        .map(|index| {
-            let at = unsigned(list).checked_add(index * 8)?;
-            let (start, length) = (word(at)?, word(at + 4)?);
-            let range = start..start.checked_add(length)?;
-            (range.end <= data.len()).then_some(range)
-        })
-        .collect()
-}
-
-fn fd_read(mut caller: Caller<'_, State>, fd: i32, list: i32, count: i32, read: i32) -> Result<i32> {
-    charge(&mut caller, CALL_WORK)?;
-    if fd != 0 {
-        return Ok(errno::BADF);
-    }
-    if count.cast_unsigned() > MAX_LIST {
-        return Ok(errno::INVAL);
-    }
-    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
-    let Some(ranges) = buffers(data, list, count) else { return Ok(errno::FAULT) };
-    let mut total = 0;
-    for range in ranges {
-        let left = &state.stdin[state.stdin_read.min(state.stdin.len())..];
-        let length = left.len().min(range.len());
-        data[range.start..range.start + length].copy_from_slice(&left[..length]);
-        state.stdin_read += length;
-        total += length;
-    }
-    charge(&mut caller, total as u64)?;
-    // A read is at most as long as the memory, which 32 bits address.
-    store(&mut caller, read, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
-}
-
-fn fd_write(mut caller: Caller<'_, State>, fd: i32, list: i32, count: i32, written: i32) -> Result<i32> {
-    charge(&mut caller, CALL_WORK)?;
-    if fd != 1 && fd != 2 {
-        return Ok(errno::BADF);
-    }
-    if count.cast_unsigned() > MAX_LIST {
-        return Ok(errno::INVAL);
-    }
-    let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
-    let Some(ranges) = buffers(data, list, count) else { return Ok(errno::FAULT) };
-    let mut total = 0usize;
-    for range in ranges {
-        total += range.len();
-        if fd == 1 { state.write_stdout(&data[range])? } else { state.write_stderr(&data[range])? }
-    }
-    charge(&mut caller, total as u64)?;
-    store(&mut caller, written, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
-}
-
-/// Standard streams exist; nothing else does.
-fn stream_or(fd: i32, answer: i32) -> i32 {
-    if (0..=2).contains(&fd) { answer } else { errno::BADF }
-}
-
-/// Streams are of unknown type: not a terminal, not a file, so programs buffer as they do in a pipe.
-fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
-    match stream_or(fd, errno::SUCCESS) {
-        errno::SUCCESS => {
-            let mut stat = [0u8; 24];
-            // Rights: all; which calls work is decided by each call.
-            stat[8..24].fill(0xff);
-            store(&mut caller, at, &stat)
-        }
-        refused => Ok(refused),
-    }
-}
-
-fn fd_filestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
-    match stream_or(fd, errno::SUCCESS) {
-        errno::SUCCESS => {
-            let mut stat = [0u8; 64];
-            // Programs ask how much there is to read, as they would of a file.
-            let size = if fd == 0 { caller.data().stdin.len() as u64 } else { 0 };
-            stat[32..40].copy_from_slice(&size.to_le_bytes());
-            store(&mut caller, at, &stat)
-        }
-        refused => Ok(refused),
-    }
+/// What a call without a result answers.
+fn answer(result: std::result::Result<(), Errno>) -> i32 {
+    result.map_or_else(Errno::number, |()| SUCCESS)
 }
 
 fn no_strings(mut caller: Caller<'_, State>, count: i32, bytes: i32) -> Result<i32> {
@@ -208,6 +114,11 @@ fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
     let used = caller.data().clock_start.saturating_sub(caller.get_fuel()?);
     let nanoseconds = u128::from(used) * 1_000_000_000 / u128::from(WORK_PER_SECOND);
     Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+/// What the guest's wall clock shows.
+fn now(caller: &Caller<'_, State>) -> Result<u64> {
+    Ok(EPOCH.saturating_add(elapsed(caller)?))
 }
 
 /// Clock 0 is the wall clock; the others begin at zero with the program.
@@ -230,9 +141,9 @@ fn random_get(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32
     charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
     let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
     let range = unsigned(at).checked_add(length).and_then(|end| data.get_mut(unsigned(at)..end));
-    Ok(range.map_or(errno::FAULT, |range| {
+    Ok(range.map_or(Errno::Fault.number(), |range| {
         state.random.fill(range);
-        errno::SUCCESS
+        SUCCESS
     }))
 }
 
@@ -241,7 +152,7 @@ fn random_get(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32
 fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, count: i32, ready: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if count == 0 || count.cast_unsigned() > MAX_LIST {
-        return Ok(errno::INVAL);
+        return Ok(Errno::Invalid.number());
     }
     let elapsed = elapsed(&caller)?;
     let memory = memory(&mut caller)?;
@@ -249,7 +160,7 @@ fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, c
     for index in 0..unsigned(count) {
         let mut subscription = [0u8; 48];
         if memory.read(&caller, unsigned(subscriptions) + index * 48, &mut subscription).is_err() {
-            return Ok(errno::FAULT);
+            return Ok(Errno::Fault.number());
         }
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|offset| subscription[at + offset]));
         let (user, kind) = (number(0), subscription[8]);
@@ -278,7 +189,7 @@ fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, c
         event[10] = *kind;
         let at = unsigned(events).saturating_add(index * 32);
         if memory.write(&mut caller, at, &event).is_err() {
-            return Ok(errno::FAULT);
+            return Ok(Errno::Fault.number());
         }
     }
     store(&mut caller, ready, &u32::try_from(happened.len()).unwrap_or(u32::MAX).to_le_bytes())
@@ -305,7 +216,7 @@ fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> 
 fn fetch(mut caller: Caller<'_, State>, at: i32) -> Result<()> {
     let answer = std::mem::take(&mut caller.data_mut().answer);
     match store(&mut caller, at, &answer)? {
-        errno::SUCCESS => Ok(()),
+        SUCCESS => Ok(()),
         _ => bail!("the guest makes room outside its memory"),
     }
 }

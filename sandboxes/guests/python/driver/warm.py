@@ -30,17 +30,19 @@ SAMPLES = [
 def up(handle):
     for name in MODULES:
         __import__(name)
-    from . import eager, messages
+    from . import eager, messages, system
 
     eager.install()
+    system.install()
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     for text in SAMPLES * 8:
         compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
-    # Programs take it for more than anything they count, whatever the size of a pointer here.
+    # Programs find 64-bit Linux, whatever the size of a pointer here.
     sys.maxsize = (1 << 63) - 1
+    sys.platform = "linux"
     sys.set_int_max_str_digits(4300)
     gc.collect()
     gc.freeze()

@@ -1,0 +1,26 @@
+"""Exceptions of what the sandbox refuses. Each carries `_assay_limit`, the cause and the name, for evidence and counts."""
+
+import errno
+
+MESSAGES = {
+    "process": "the sandbox starts no processes",
+    "network": "the sandbox has no network",
+    "file": "the sandbox has no such file system call",
+}
+
+
+def refusal(cause, name, kind=OSError):
+    """The exception for a facility by its name, as in `os.fork`."""
+    error = kind(errno.ENOTSUP, f"`{name}` is refused: {MESSAGES[cause]}")
+    error._assay_limit = (cause, name)
+    return error
+
+
+def refused(cause, name, kind=OSError):
+    """A function that takes anything and raises the refusal."""
+
+    def refuse(*args, **kwargs):
+        raise refusal(cause, name, kind)
+
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    return refuse

@@ -1,0 +1,30 @@
+"""The user database: the one user that programs run as, and root."""
+
+import os
+from collections import namedtuple
+
+struct_passwd = namedtuple("struct_passwd", "pw_name pw_passwd pw_uid pw_gid pw_gecos pw_dir pw_shell")
+struct_passwd.__module__ = "pwd"
+
+_users = [
+    struct_passwd("root", "x", 0, 0, "root", "/", "/bin/sh"),
+    struct_passwd(os.getlogin(), "x", os.getuid(), os.getgid(), "", "/", "/bin/sh"),
+]
+
+
+def getpwall():
+    return list(_users)
+
+
+def getpwnam(name, /):
+    for user in _users:
+        if user.pw_name == name:
+            return user
+    raise KeyError(f"getpwnam(): name not found: {name!r}")
+
+
+def getpwuid(uid, /):
+    for user in _users:
+        if user.pw_uid == uid:
+            return user
+    raise KeyError(f"getpwuid(): uid not found: {uid}")

@@ -1,0 +1,295 @@
+//! Open descriptors of one instance: the standard streams, the folder that every path starts at, and what the guest opened.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::errno::Errno;
+use crate::files::{Device, Files, How, NodeId, ROOT};
+
+/// Most descriptors at once.
+const MAX_DESCRIPTORS: usize = 256;
+
+/// The one folder the guest is given. The C library looks for such folders from 3 on.
+pub(crate) const PREOPENED: i32 = 3;
+
+/// What a descriptor is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Device(Device),
+    Node(NodeId),
+}
+
+/// One open descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Descriptor {
+    pub(crate) target: Target,
+    pub(crate) position: u64,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) appends: bool,
+}
+
+/// Origin of a seek.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whence {
+    Start,
+    Current,
+    End,
+}
+
+/// The table, and the files it leads to.
+pub(crate) struct Descriptors {
+    table: Vec<Option<Descriptor>>,
+    files: Arc<Mutex<Files>>,
+}
+
+impl Descriptors {
+    pub(crate) fn new(files: Arc<Mutex<Files>>) -> Self {
+        let stream = |device, reads| Descriptor {
+            target: Target::Device(device),
+            position: 0,
+            reads,
+            writes: !reads,
+            appends: false,
+        };
+        let root = Descriptor { target: Target::Node(ROOT), position: 0, reads: true, writes: false, appends: false };
+        let table = [stream(Device::Stdin, true), stream(Device::Stdout, false), stream(Device::Stderr, false), root];
+        Self { table: table.into_iter().map(Some).collect(), files }
+    }
+
+    /// The files. The two instances of a test take turns, so nobody waits here.
+    pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, fd: i32) -> Result<Descriptor, Errno> {
+        let known = usize::try_from(fd).ok().and_then(|fd| self.table.get(fd)).copied().flatten();
+        known.ok_or(Errno::BadDescriptor)
+    }
+
+    pub(crate) fn get_mut(&mut self, fd: i32) -> Result<&mut Descriptor, Errno> {
+        let known = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)).and_then(Option::as_mut);
+        known.ok_or(Errno::BadDescriptor)
+    }
+
+    /// The folder a path starts at.
+    pub(crate) fn folder(&self, fd: i32) -> Result<NodeId, Errno> {
+        match self.get(fd)?.target {
+            Target::Node(node) => Ok(node),
+            Target::Device(_) => Err(Errno::NotDirectory),
+        }
+    }
+
+    /// The file or folder of a descriptor; `other` for devices.
+    pub(crate) fn node(&self, fd: i32, other: Errno) -> Result<NodeId, Errno> {
+        match self.get(fd)?.target {
+            Target::Node(node) => Ok(node),
+            Target::Device(_) => Err(other),
+        }
+    }
+
+    /// Opens a path under the lowest free number, as everywhere.
+    pub(crate) fn open(
+        &mut self,
+        at: i32,
+        path: &[u8],
+        how: How,
+        (reads, appends): (bool, bool),
+        now: u64,
+    ) -> Result<i32, Errno> {
+        let folder = self.folder(at)?;
+        let free = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        if free >= MAX_DESCRIPTORS {
+            return Err(Errno::TooManyOpen);
+        }
+        let mut files = self.files();
+        let node = files.open(folder, path, how, now)?;
+        let target = match files.device(node) {
+            Some(device) => {
+                files.close(node);
+                Target::Device(device)
+            }
+            None => Target::Node(node),
+        };
+        drop(files);
+        let descriptor = Descriptor { target, position: 0, reads, writes: how.writes, appends };
+        match self.table.get_mut(free) {
+            Some(slot) => *slot = Some(descriptor),
+            None => self.table.push(Some(descriptor)),
+        }
+        i32::try_from(free).map_err(|_| Errno::TooManyOpen)
+    }
+
+    pub(crate) fn close(&mut self, fd: i32) -> Result<(), Errno> {
+        if fd == PREOPENED {
+            // The guest did not open it, and no path would lead anywhere without it.
+            return Err(Errno::BadDescriptor);
+        }
+        let closed = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)).and_then(Option::take);
+        if let Target::Node(node) = closed.ok_or(Errno::BadDescriptor)?.target {
+            self.files().close(node);
+        }
+        Ok(())
+    }
+
+    /// Reads from a file at a place, or at the descriptor's own, which moves on.
+    pub(crate) fn read(&mut self, fd: i32, at: Option<u64>, target: &mut [u8]) -> Result<usize, Errno> {
+        let known = self.get(fd)?;
+        let node = self.node(fd, Errno::BadDescriptor)?;
+        if !known.reads {
+            return Err(Errno::BadDescriptor);
+        }
+        let length = self.files().read(node, at.unwrap_or(known.position), target)?;
+        if at.is_none() {
+            self.get_mut(fd)?.position += length as u64;
+        }
+        Ok(length)
+    }
+
+    /// Writes to a file at a place, or at the descriptor's own, which moves on.
+    pub(crate) fn write(&mut self, fd: i32, at: Option<u64>, bytes: &[u8], now: u64) -> Result<usize, Errno> {
+        let known = self.get(fd)?;
+        let node = self.node(fd, Errno::BadDescriptor)?;
+        if !known.writes {
+            return Err(Errno::BadDescriptor);
+        }
+        let mut files = self.files();
+        let start = match at {
+            // Linux appends here too, wherever the place is.
+            _ if known.appends => files.status(node)?.size,
+            Some(place) => place,
+            None => known.position,
+        };
+        let length = files.write(node, start, bytes, now)?;
+        drop(files);
+        if at.is_none() {
+            self.get_mut(fd)?.position = start + length as u64;
+        }
+        Ok(length)
+    }
+
+    pub(crate) fn seek(&mut self, fd: i32, offset: i64, whence: Whence) -> Result<u64, Errno> {
+        let known = self.get(fd)?;
+        let node = match known.target {
+            Target::Node(node) => node,
+            // These are as long as anybody likes.
+            Target::Device(Device::Null | Device::Zero | Device::Random) => return Ok(0),
+            Target::Device(Device::Stdin | Device::Stdout | Device::Stderr) => return Err(Errno::NotSeekable),
+        };
+        let origin = match whence {
+            Whence::Start => 0,
+            Whence::Current => known.position,
+            Whence::End => self.files().status(node)?.size,
+        };
+        let place = origin.checked_add_signed(offset).filter(|place| i64::try_from(*place).is_ok());
+        self.get_mut(fd)?.position = place.ok_or(Errno::Invalid)?;
+        place.ok_or(Errno::Invalid)
+    }
+
+    /// Sets the length of a file that was opened for writing.
+    pub(crate) fn resize(&self, fd: i32, size: u64, now: u64) -> Result<(), Errno> {
+        let node = self.node(fd, Errno::Invalid)?;
+        if !self.get(fd)?.writes {
+            return Err(Errno::Invalid);
+        }
+        self.files().resize(node, size, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CREATE: How = How { create: true, exclusive: false, truncate: false, directory: false, writes: true };
+
+    fn descriptors() -> Descriptors {
+        Descriptors::new(Arc::new(Mutex::new(Files::new(0))))
+    }
+
+    #[test]
+    fn streams_and_one_folder_are_open_from_the_start() {
+        let mut table = descriptors();
+        assert_eq!(table.get(0).unwrap().target, Target::Device(Device::Stdin));
+        assert_eq!(table.folder(PREOPENED), Ok(ROOT));
+        assert_eq!(table.folder(0), Err(Errno::NotDirectory));
+        assert_eq!(table.get(4).unwrap_err(), Errno::BadDescriptor);
+        assert_eq!(table.get(-1).unwrap_err(), Errno::BadDescriptor);
+        assert_eq!(table.close(PREOPENED), Err(Errno::BadDescriptor));
+        assert_eq!(table.open(PREOPENED, b"a", CREATE, (true, false), 0), Ok(4));
+    }
+
+    #[test]
+    fn the_lowest_free_number_is_taken() {
+        let mut table = descriptors();
+        assert_eq!(table.close(0), Ok(()));
+        assert_eq!(table.close(0), Err(Errno::BadDescriptor));
+        assert_eq!(table.open(PREOPENED, b"dev/null", How::default(), (true, false), 0), Ok(0));
+        assert_eq!(table.open(PREOPENED, b"dev/stdin", How::default(), (true, false), 0), Ok(4));
+        assert_eq!(table.get(4).unwrap().target, Target::Device(Device::Stdin));
+    }
+
+    #[test]
+    fn positions_move_with_reads_and_writes_only() {
+        let mut table = descriptors();
+        let fd = table.open(PREOPENED, b"a", CREATE, (true, false), 0).unwrap();
+        assert_eq!(table.write(fd, None, b"hello", 0), Ok(5));
+        assert_eq!(table.write(fd, Some(1), b"E", 0), Ok(1));
+        assert_eq!(table.seek(fd, -4, Whence::Current), Ok(1));
+        let mut buffer = [0; 9];
+        assert_eq!(table.read(fd, None, &mut buffer), Ok(4));
+        assert_eq!(&buffer[..4], b"Ello");
+        assert_eq!(table.read(fd, Some(0), &mut buffer[..1]), Ok(1));
+        assert_eq!(table.seek(fd, 0, Whence::Current), Ok(5));
+        assert_eq!(table.seek(fd, -1, Whence::Start), Err(Errno::Invalid));
+        assert_eq!(table.seek(fd, i64::MAX, Whence::End), Err(Errno::Invalid));
+        assert_eq!(table.seek(fd, 0, Whence::Current), Ok(5));
+        assert_eq!(table.seek(0, 0, Whence::Current), Err(Errno::NotSeekable));
+        assert_eq!(table.read(1, None, &mut buffer), Err(Errno::BadDescriptor));
+    }
+
+    #[test]
+    fn appending_writes_at_the_end() {
+        let mut table = descriptors();
+        let first = table.open(PREOPENED, b"log", CREATE, (false, true), 0).unwrap();
+        let second = table.open(PREOPENED, b"log", CREATE, (false, true), 0).unwrap();
+        assert_eq!(table.write(first, None, b"one", 0), Ok(3));
+        assert_eq!(table.write(second, None, b"two", 0), Ok(3));
+        assert_eq!(table.seek(second, 0, Whence::Current), Ok(6));
+        assert_eq!(table.read(second, None, &mut [0; 4]), Err(Errno::BadDescriptor));
+    }
+
+    #[test]
+    fn what_is_opened_for_reading_stays_as_it_is() {
+        let mut table = descriptors();
+        let made = table.open(PREOPENED, b"a", CREATE, (false, false), 0).unwrap();
+        table.write(made, None, b"x", 0).unwrap();
+        let fd = table.open(PREOPENED, b"a", How::default(), (true, false), 0).unwrap();
+        assert_eq!(table.write(fd, None, b"y", 0), Err(Errno::BadDescriptor));
+        assert_eq!(table.resize(fd, 0, 0), Err(Errno::Invalid));
+        assert_eq!(table.resize(made, 0, 0), Ok(()));
+        assert_eq!(table.resize(0, 0, 0), Err(Errno::Invalid));
+    }
+
+    #[test]
+    fn descriptors_are_limited() {
+        let mut table = descriptors();
+        let opened = (0..1_000).map_while(|_| table.open(PREOPENED, b"a", CREATE, (true, false), 0).ok());
+        assert_eq!(opened.count(), MAX_DESCRIPTORS - 4);
+        assert_eq!(table.open(PREOPENED, b"b", CREATE, (true, false), 0), Err(Errno::TooManyOpen));
+        // What was refused was not made either.
+        assert_eq!(table.files().find(ROOT, b"b"), Err(Errno::NotFound));
+        assert_eq!(table.close(9), Ok(()));
+        assert_eq!(table.open(PREOPENED, b"b", CREATE, (true, false), 0), Ok(9));
+    }
+
+    #[test]
+    fn two_instances_see_the_same_files() {
+        let files = Arc::new(Mutex::new(Files::new(0)));
+        let (mut one, mut other) = (Descriptors::new(Arc::clone(&files)), Descriptors::new(files));
+        let fd = one.open(PREOPENED, b"a", CREATE, (true, false), 0).unwrap();
+        one.write(fd, None, b"shared", 0).unwrap();
+        let fd = other.open(PREOPENED, b"a", How::default(), (true, false), 0).unwrap();
+        let mut buffer = [0; 6];
+        assert_eq!(other.read(fd, None, &mut buffer), Ok(6));
+        assert_eq!(&buffer, b"shared");
+    }
+}

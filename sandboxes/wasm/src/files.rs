@@ -1,0 +1,399 @@
+//! The files of one run: a tree in memory that ends with the run. Nothing of the host's file system is in it.
+//!
+//! Both instances of an assert test share one tree, so that a file the test writes is there for the program. Names are bytes and
+//! listed in the order of their creation, times come from the guest's clock and numbers of nodes are counted, so that equal runs
+//! see equal files. Everything is bounded: bytes of all files together, nodes, lengths of names and paths.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use node::{Content, DEVICES, Directory, Entry, Node};
+pub(crate) use node::{Device, How, Kind, Status};
+
+use crate::errno::Errno;
+
+mod node;
+
+/// Most bytes of all files together.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
+
+/// Most files and folders, removed ones that are still open included.
+pub(crate) const MAX_NODES: usize = 4_096;
+
+/// Longest name and longest path in bytes, as on Linux.
+const MAX_NAME: usize = 255;
+pub(crate) const MAX_PATH: usize = 4_095;
+
+/// Cookie of `..`, the last one before those of entries.
+const LAST_DOT: u64 = 2;
+
+pub(crate) type NodeId = u64;
+
+/// The folder that everything is in, and that guests start in.
+pub(crate) const ROOT: NodeId = 1;
+
+/// Where a path leads.
+struct Place<'a> {
+    folder: NodeId,
+    /// The last name; `None` when the path ends with `.` or `..`.
+    name: Option<&'a [u8]>,
+    node: Option<NodeId>,
+    /// The path ends with a slash.
+    is_folder: bool,
+}
+
+/// The tree.
+pub(crate) struct Files {
+    nodes: BTreeMap<NodeId, Node>,
+    /// Number of the next node and cookie of the next entry.
+    next: u64,
+    bytes: u64,
+}
+
+impl Files {
+    /// A tree with `/tmp` and `/dev`.
+    pub(crate) fn new(now: u64) -> Self {
+        let mut files = Self { nodes: BTreeMap::new(), next: LAST_DOT, bytes: 0 };
+        files.nodes.insert(ROOT, Node::new(Content::Directory(Directory::default()), ROOT, now));
+        files.add(ROOT, b"tmp", Content::Directory(Directory::default()), now);
+        let dev = files.add(ROOT, b"dev", Content::Directory(Directory::default()), now);
+        for (name, device) in DEVICES {
+            files.add(dev, name, Content::Device(device), now);
+        }
+        let streams = files.add(dev, b"fd", Content::Directory(Directory::default()), now);
+        for (name, device) in [b"0", b"1", b"2"].into_iter().zip([Device::Stdin, Device::Stdout, Device::Stderr]) {
+            files.add(streams, name, Content::Device(device), now);
+        }
+        files
+    }
+
+    /// Opens what a path leads to; the caller closes it.
+    pub(crate) fn open(&mut self, at: NodeId, path: &[u8], how: How, now: u64) -> Result<NodeId, Errno> {
+        let place = self.walk(at, path)?;
+        let node = match place.node {
+            Some(_) if how.create && how.exclusive => return Err(Errno::Exists),
+            Some(node) => {
+                let kind = self.node(node)?.kind();
+                if (place.is_folder || how.directory) && kind != Kind::Directory {
+                    return Err(Errno::NotDirectory);
+                }
+                if kind == Kind::Directory && (how.writes || how.create || how.truncate) {
+                    return Err(Errno::IsDirectory);
+                }
+                if how.truncate && kind == Kind::File {
+                    self.resize(node, 0, now)?;
+                }
+                node
+            }
+            None if !how.create => return Err(Errno::NotFound),
+            None if place.is_folder => return Err(Errno::IsDirectory),
+            None if how.directory => return Err(Errno::Invalid),
+            None => self.create(&place, Content::File(Vec::new()), now)?,
+        };
+        self.node_mut(node)?.opened += 1;
+        Ok(node)
+    }
+
+    /// Takes an opening back.
+    pub(crate) fn close(&mut self, node: NodeId) {
+        if let Some(known) = self.nodes.get_mut(&node) {
+            known.opened = known.opened.saturating_sub(1);
+        }
+        self.forget_if_unused(node);
+    }
+
+    /// The device a node is.
+    pub(crate) fn device(&self, node: NodeId) -> Option<Device> {
+        match self.nodes.get(&node)?.content {
+            Content::Device(device) => Some(device),
+            Content::File(_) | Content::Directory(_) => None,
+        }
+    }
+
+    /// Reads from a place in a file; 0 bytes at its end.
+    pub(crate) fn read(&self, node: NodeId, offset: u64, target: &mut [u8]) -> Result<usize, Errno> {
+        let bytes = self.node(node)?.bytes()?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let length = target.len().min(bytes.len() - start);
+        target[..length].copy_from_slice(&bytes[start..start + length]);
+        Ok(length)
+    }
+
+    /// Writes at a place in a file, as many bytes as there is room for.
+    pub(crate) fn write(&mut self, node: NodeId, offset: u64, bytes: &[u8], now: u64) -> Result<usize, Errno> {
+        let length = self.node(node)?.bytes()?.len() as u64;
+        let limit = length + MAX_BYTES.saturating_sub(self.bytes);
+        let room = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let kept = &bytes[..bytes.len().min(room)];
+        if kept.is_empty() {
+            return if bytes.is_empty() { Ok(0) } else { Err(Errno::NoSpace) };
+        }
+        // Below the limit, so both fit.
+        let (start, end) = (offset, offset + kept.len() as u64);
+        if end > length {
+            self.resize(node, end, now)?;
+        }
+        let known = self.node_mut(node)?;
+        (known.modified, known.changed) = (now, now);
+        let range = usize::try_from(start).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
+        known.bytes_mut()?.get_mut(range).ok_or(Errno::NoSpace)?.copy_from_slice(kept);
+        Ok(kept.len())
+    }
+
+    /// Cuts a file or fills it up with zeros.
+    pub(crate) fn resize(&mut self, node: NodeId, size: u64, now: u64) -> Result<(), Errno> {
+        let others = self.bytes - self.node(node)?.bytes()?.len() as u64;
+        let total = others.checked_add(size).filter(|total| *total <= MAX_BYTES).ok_or(Errno::NoSpace)?;
+        let known = self.node_mut(node)?;
+        (known.modified, known.changed) = (now, now);
+        let bytes = known.bytes_mut()?;
+        let size = usize::try_from(size).map_err(|_| Errno::NoSpace)?;
+        if size > bytes.capacity() {
+            // A quarter more than needed: many small writes stay cheap, and memory stays near the limit.
+            bytes.try_reserve_exact(size - bytes.len() + size / 4).map_err(|_| Errno::NoSpace)?;
+        }
+        bytes.resize(size, 0);
+        // Files that were long must not keep the room of it: only lengths are counted.
+        if size < bytes.capacity() / 2 {
+            bytes.shrink_to(size);
+        }
+        self.bytes = total;
+        Ok(())
+    }
+
+    /// What a path leads to.
+    pub(crate) fn find(&self, at: NodeId, path: &[u8]) -> Result<NodeId, Errno> {
+        let place = self.walk(at, path)?;
+        let node = place.node.ok_or(Errno::NotFound)?;
+        if place.is_folder && self.node(node)?.kind() != Kind::Directory {
+            return Err(Errno::NotDirectory);
+        }
+        Ok(node)
+    }
+
+    pub(crate) fn status(&self, node: NodeId) -> Result<Status, Errno> {
+        let known = self.node(node)?;
+        let kind = known.kind();
+        let size = if let Content::File(bytes) = &known.content { bytes.len() as u64 } else { 0 };
+        let links = match kind {
+            _ if !known.is_linked => 0,
+            Kind::Directory => 2,
+            Kind::File | Kind::Device | Kind::Unknown => 1,
+        };
+        let (accessed, modified, changed) = (known.accessed, known.modified, known.changed);
+        Ok(Status { node, kind, links, size, accessed, modified, changed })
+    }
+
+    /// Sets those of the two times that are given.
+    pub(crate) fn set_times(
+        &mut self,
+        node: NodeId,
+        accessed: Option<u64>,
+        modified: Option<u64>,
+        now: u64,
+    ) -> Result<(), Errno> {
+        let known = self.node_mut(node)?;
+        known.accessed = accessed.unwrap_or(known.accessed);
+        known.modified = modified.unwrap_or(known.modified);
+        known.changed = now;
+        Ok(())
+    }
+
+    pub(crate) fn create_directory(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
+        let place = self.walk(at, path)?;
+        if place.node.is_some() {
+            return Err(Errno::Exists);
+        }
+        self.create(&place, Content::Directory(Directory::default()), now).map(|_| ())
+    }
+
+    pub(crate) fn remove_directory(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
+        let place = self.walk(at, path)?;
+        let node = place.node.ok_or(Errno::NotFound)?;
+        let name = place.name.ok_or(if node == ROOT { Errno::Busy } else { Errno::Invalid })?;
+        if !self.node(node)?.directory()?.entries.is_empty() {
+            return Err(Errno::NotEmpty);
+        }
+        self.remove_entry(place.folder, name, now)
+    }
+
+    pub(crate) fn unlink(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
+        let place = self.walk(at, path)?;
+        let node = place.node.ok_or(Errno::NotFound)?;
+        match (self.node(node)?.kind(), place.name) {
+            (Kind::Directory, _) | (_, None) => Err(Errno::IsDirectory),
+            _ if place.is_folder => Err(Errno::NotDirectory),
+            (_, Some(name)) => self.remove_entry(place.folder, name, now),
+        }
+    }
+
+    /// Moves what `from` names to `to`, and replaces what is there where a move may.
+    pub(crate) fn rename(
+        &mut self,
+        (from_at, from): (NodeId, &[u8]),
+        (to_at, to): (NodeId, &[u8]),
+        now: u64,
+    ) -> Result<(), Errno> {
+        let (from, to) = (self.walk(from_at, from)?, self.walk(to_at, to)?);
+        let node = from.node.ok_or(Errno::NotFound)?;
+        let (Some(from_name), Some(to_name)) = (from.name, to.name) else { return Err(Errno::Busy) };
+        let is_directory = self.node(node)?.kind() == Kind::Directory;
+        if !is_directory && (from.is_folder || to.is_folder) {
+            return Err(Errno::NotDirectory);
+        }
+        if is_directory && self.is_inside(to.folder, node) {
+            return Err(Errno::Invalid);
+        }
+        match to.node {
+            Some(replaced) if replaced == node => return Ok(()),
+            Some(replaced) => {
+                match &self.node(replaced)?.content {
+                    Content::Directory(_) if !is_directory => return Err(Errno::IsDirectory),
+                    Content::Directory(there) if !there.entries.is_empty() => return Err(Errno::NotEmpty),
+                    Content::File(_) | Content::Device(_) if is_directory => return Err(Errno::NotDirectory),
+                    Content::File(_) | Content::Device(_) | Content::Directory(_) => {}
+                }
+                self.remove_entry(to.folder, to_name, now)?;
+            }
+            None => {}
+        }
+        self.node_mut(from.folder)?.directory_mut()?.remove(from_name);
+        self.touch(from.folder, now);
+        self.link(to.folder, to_name, node, now);
+        Ok(())
+    }
+
+    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie to go on from.
+    pub(crate) fn list(
+        &self,
+        node: NodeId,
+        after: u64,
+    ) -> Result<impl Iterator<Item = (&[u8], NodeId, Kind, u64)>, Errno> {
+        let known = self.node(node)?;
+        let directory = known.directory()?;
+        let dots: [(&[u8], NodeId, u64); 2] = [(b".", node, 1), (b"..", known.parent, 2)];
+        let dots = dots.into_iter().filter(move |(_, _, cookie)| *cookie > after);
+        let dots = dots.map(|(name, node, cookie)| (name, node, Kind::Directory, cookie));
+        let start = (std::ops::Bound::Excluded(after.max(LAST_DOT)), std::ops::Bound::Unbounded);
+        let entries = directory.order.range(start).filter_map(|(cookie, name)| {
+            let node = directory.entries.get(name)?.node;
+            Some((&name[..], node, self.nodes.get(&node)?.kind(), *cookie))
+        });
+        Ok(dots.chain(entries))
+    }
+
+    fn node(&self, node: NodeId) -> Result<&Node, Errno> {
+        self.nodes.get(&node).ok_or(Errno::BadDescriptor)
+    }
+
+    fn node_mut(&mut self, node: NodeId) -> Result<&mut Node, Errno> {
+        self.nodes.get_mut(&node).ok_or(Errno::BadDescriptor)
+    }
+
+    /// Follows a path from a folder. `..` of the root is the root, as everywhere.
+    fn walk<'a>(&self, at: NodeId, path: &'a [u8]) -> Result<Place<'a>, Errno> {
+        match path {
+            [] => return Err(Errno::NotFound),
+            // The C library makes paths relative to a folder it was given.
+            [b'/', ..] => return Err(Errno::NotCapable),
+            _ if path.len() > MAX_PATH => return Err(Errno::NameTooLong),
+            _ if path.contains(&0) => return Err(Errno::Invalid),
+            _ => {}
+        }
+        let is_folder = path.ends_with(b"/");
+        let mut names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();
+        let mut folder = at;
+        while let Some(name) = names.next() {
+            let known = self.node(folder)?;
+            let directory = known.directory()?;
+            match name {
+                b"." => {}
+                b".." => folder = known.parent,
+                _ if name.len() > MAX_NAME => return Err(Errno::NameTooLong),
+                _ => {
+                    let node = directory.entries.get(name).map(|entry| entry.node);
+                    if names.peek().is_none() {
+                        return Ok(Place { folder, name: Some(name), node, is_folder });
+                    }
+                    folder = node.ok_or(Errno::NotFound)?;
+                }
+            }
+        }
+        self.node(folder)?.directory()?;
+        Ok(Place { folder, name: None, node: Some(folder), is_folder })
+    }
+
+    /// Whether a folder is `ancestor` or below it.
+    fn is_inside(&self, folder: NodeId, ancestor: NodeId) -> bool {
+        let mut at = folder;
+        loop {
+            match self.nodes.get(&at) {
+                _ if at == ancestor => return true,
+                Some(node) if node.parent != at => at = node.parent,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Makes a node where a path leads, within the limits.
+    fn create(&mut self, place: &Place<'_>, content: Content, now: u64) -> Result<NodeId, Errno> {
+        let name = place.name.ok_or(Errno::Exists)?;
+        if !self.node(place.folder)?.is_linked {
+            return Err(Errno::NotFound);
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return Err(Errno::NoSpace);
+        }
+        Ok(self.add(place.folder, name, content, now))
+    }
+
+    fn add(&mut self, folder: NodeId, name: &[u8], content: Content, now: u64) -> NodeId {
+        self.next += 1;
+        let node = self.next;
+        self.nodes.insert(node, Node::new(content, folder, now));
+        self.link(folder, name, node, now);
+        node
+    }
+
+    fn link(&mut self, folder: NodeId, name: &[u8], node: NodeId, now: u64) {
+        self.next += 1;
+        let entry = Entry { node, cookie: self.next };
+        if let Some(Content::Directory(directory)) = self.nodes.get_mut(&folder).map(|known| &mut known.content) {
+            let name: Arc<[u8]> = name.into();
+            directory.order.insert(entry.cookie, Arc::clone(&name));
+            directory.entries.insert(name, entry);
+        }
+        if let Some(known) = self.nodes.get_mut(&node) {
+            (known.parent, known.is_linked, known.changed) = (folder, true, now);
+        }
+        self.touch(folder, now);
+    }
+
+    fn remove_entry(&mut self, folder: NodeId, name: &[u8], now: u64) -> Result<(), Errno> {
+        let node = self.node_mut(folder)?.directory_mut()?.remove(name).ok_or(Errno::NotFound)?;
+        self.touch(folder, now);
+        let known = self.node_mut(node)?;
+        (known.parent, known.is_linked, known.changed) = (node, false, now);
+        self.forget_if_unused(node);
+        Ok(())
+    }
+
+    fn touch(&mut self, folder: NodeId, now: u64) {
+        if let Some(known) = self.nodes.get_mut(&folder) {
+            (known.modified, known.changed) = (now, now);
+        }
+    }
+
+    /// Removed files stay until they are closed.
+    fn forget_if_unused(&mut self, node: NodeId) {
+        if self.nodes.get(&node).is_some_and(|known| !known.is_linked && known.opened == 0)
+            && let Some(known) = self.nodes.remove(&node)
+            && let Content::File(bytes) = known.content
+        {
+            self.bytes -= bytes.len() as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! What the tree of files is made of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::NodeId;
+use crate::errno::Errno;
+
+/// What is opened under a name in `/dev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Device {
+    Stdin,
+    Stdout,
+    Stderr,
+    Null,
+    Zero,
+    Random,
+}
+
+pub(super) const DEVICES: [(&[u8], Device); 6] = [
+    (b"stdin", Device::Stdin),
+    (b"stdout", Device::Stdout),
+    (b"stderr", Device::Stderr),
+    (b"null", Device::Null),
+    (b"zero", Device::Zero),
+    (b"urandom", Device::Random),
+];
+
+/// File types of WASI preview 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A standard stream: neither a terminal nor a file, so programs buffer as they do in a pipe.
+    Unknown = 0,
+    Device = 2,
+    Directory = 3,
+    File = 4,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct How {
+    pub(crate) create: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) truncate: bool,
+    pub(crate) directory: bool,
+    pub(crate) writes: bool,
+}
+
+/// What is known of a node. Times are nanoseconds of the guest's wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) node: NodeId,
+    pub(crate) kind: Kind,
+    pub(crate) links: u64,
+    pub(crate) size: u64,
+    pub(crate) accessed: u64,
+    pub(crate) modified: u64,
+    pub(crate) changed: u64,
+}
+
+pub(super) enum Content {
+    File(Vec<u8>),
+    Directory(Directory),
+    Device(Device),
+}
+
+/// Entries by name, and their names in the order of creation: a listing goes on after the last cookie it gave, whatever was
+/// removed meanwhile.
+#[derive(Default)]
+pub(super) struct Directory {
+    pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
+    pub(super) order: BTreeMap<u64, Arc<[u8]>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) node: NodeId,
+    pub(super) cookie: u64,
+}
+
+pub(super) struct Node {
+    pub(super) content: Content,
+    /// The folder it is in; its own number once it was removed, and in the root.
+    pub(super) parent: NodeId,
+    pub(super) is_linked: bool,
+    pub(super) opened: u32,
+    pub(super) accessed: u64,
+    pub(super) modified: u64,
+    pub(super) changed: u64,
+}
+
+impl Node {
+    pub(super) fn new(content: Content, parent: NodeId, now: u64) -> Self {
+        Self { content, parent, is_linked: true, opened: 0, accessed: now, modified: now, changed: now }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self.content {
+            Content::File(_) => Kind::File,
+            Content::Directory(_) => Kind::Directory,
+            Content::Device(_) => Kind::Device,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Result<&Vec<u8>, Errno> {
+        match &self.content {
+            Content::File(bytes) => Ok(bytes),
+            Content::Directory(_) => Err(Errno::IsDirectory),
+            Content::Device(_) => Err(Errno::Invalid),
+        }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> Result<&mut Vec<u8>, Errno> {
+        match &mut self.content {
+            Content::File(bytes) => Ok(bytes),
+            Content::Directory(_) => Err(Errno::IsDirectory),
+            Content::Device(_) => Err(Errno::Invalid),
+        }
+    }
+
+    pub(super) fn directory(&self) -> Result<&Directory, Errno> {
+        match &self.content {
+            Content::Directory(directory) => Ok(directory),
+            Content::File(_) | Content::Device(_) => Err(Errno::NotDirectory),
+        }
+    }
+
+    pub(super) fn directory_mut(&mut self) -> Result<&mut Directory, Errno> {
+        match &mut self.content {
+            Content::Directory(directory) => Ok(directory),
+            Content::File(_) | Content::Device(_) => Err(Errno::NotDirectory),
+        }
+    }
+}
+
+impl Directory {
+    pub(super) fn remove(&mut self, name: &[u8]) -> Option<NodeId> {
+        let entry = self.entries.remove(name)?;
+        self.order.remove(&entry.cookie);
+        Some(entry.node)
+    }
+}
