@@ -24,7 +24,7 @@
 #define __atan atan
 #define __ieee754_asin asin
 #define __ieee754_acos acos
-#define __ieee754_atan2 atan2
+#define __ieee754_atan2 assay_atan2
 #define __ieee754_sinh sinh
 #define __ieee754_cosh cosh
 #define __tanh tanh
