@@ -8,10 +8,12 @@ tool that freezes modules and the image itself.
 
 import os
 
+import libm
 import sources
 from toolchain import GUEST, Failed, Unit, hash_of
 
-OPTIMISE = ("-O2", "-g0", "-w", "-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden")
+# clang takes it that no function of WASI's sets `errno`; `complex.__pow__` and `cmath.phase` raise what `sin` and `atan2` set.
+OPTIMISE = ("-O2", "-g0", "-w", "-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-fmath-errno")
 PYTHON_H = ("-Icpython/Include", "-Icpython/Include/internal", "-Icpython")
 CORE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE",)
 MODULE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE_BUILTIN",)
@@ -254,7 +256,8 @@ def link_image(steps, table, scratch, output):
     sources.say("compiling the image")
     # The C library is before these on the linker's line: what replaces a part of it comes first, so that
     # no reference has taken the library's own by then.
-    objects = steps.compile_all([Unit(name, own=True) for name in OWN] + units("cpython/Python", "thread"), GUEST, CORE)
+    objects = libm.objects(steps)
+    objects += steps.compile_all([Unit(name, own=True) for name in OWN] + units("cpython/Python", "thread"), GUEST, CORE)
     objects += steps.compile_all([unit for unit in core_units() if unit.source != "cpython/Python/thread.c"], GUEST, CORE)
     objects += steps.compile_all(module_units(CORE_MODULES) + module_units(MODULES), GUEST, MODULE)
     objects += steps.compile_all(library_units(), GUEST, OPTIMISE)

@@ -40,9 +40,12 @@ class Place(NamedTuple):
 
 
 class Archive(NamedTuple):
+    """An archive and what of it is unpacked: what is in `used`, or all of it where that is empty, without `unused`."""
+
     folder: str
     places: Tuple[Place, ...]
     unused: Tuple[str, ...] = ()
+    used: Tuple[str, ...] = ()
 
 
 PYTHON = "93e583f243454e6e9e4588ca2c2662206ad961659863277afcdb96801647d640"
@@ -88,6 +91,21 @@ ARCHIVES = (
         ),
         unused=("doc", "po", "po4a", "tests"),
     ),
+    Archive(
+        # Debian's archive lacks generated files that the release has; the files compiled here are the same.
+        "glibc",
+        (
+            Place(
+                "pool/main/g/glibc/glibc_2.36.orig.tar.xz",
+                "a543c02070d46ccaf866957efd13f10c924daa74c86a90a0254db09a92a708ee",
+            ),
+            Place(
+                "https://ftp.gnu.org/gnu/glibc/glibc-2.36.tar.xz",
+                "1c959fea240906226062cb4b1e7ebce71a9f0e3c0836c09e7e3423d434fcfe75",
+            ),
+        ),
+        used=("COPYING.LIB", "LICENSES", "sysdeps/ieee754/dbl-64"),
+    ),
 )
 
 
@@ -118,6 +136,30 @@ SUBSTITUTIONS = (
         "        self._csock = None\n"
         "        self._internal_fds -= 1\n",
         "        pass\n",
+    ),
+    Substitution(
+        "glibc/sysdeps/ieee754/dbl-64/s_log1p.c",
+        "GCC computes this product of both branches before them, where no addition follows that it could be fused with",
+        "  if (k == 0)\n    return f - (hfsq - s * (hfsq + R));\n",
+        "  R = s * (hfsq + R);\n  if (k == 0)\n    return f - (hfsq - R);\n",
+    ),
+    Substitution(
+        "glibc/sysdeps/ieee754/dbl-64/s_log1p.c",
+        "the other branch",
+        "((hfsq - (s * (hfsq + R) + (k * ln2_lo + c))) - f)",
+        "((hfsq - (R + (k * ln2_lo + c))) - f)",
+    ),
+    Substitution(
+        "glibc/sysdeps/ieee754/dbl-64/e_asin.c",
+        "as in `s_log1p.c`",
+        "    if (m<0) {\n      cor = (hp1.x - cc)-(y+cc)*p;\n",
+        "    p=(y+cc)*p;\n    if (m<0) {\n      cor = (hp1.x - cc)-p;\n",
+    ),
+    Substitution(
+        "glibc/sysdeps/ieee754/dbl-64/e_asin.c",
+        "the other branch",
+        "      cor = cc+p*(y+cc);\n",
+        "      cor = cc+p;\n",
     ),
 ) + LINUX
 
@@ -193,12 +235,16 @@ def fetch(archive, downloads):
     )
 
 
+def within(path, folders):
+    return any(path == name or path.startswith(name + "/") for name in folders)
+
+
 def extract(archive, path, target):
     """Unpacks what is used, without the archive's own top folder."""
     with tarfile.open(path) as tar:
         for member in tar:
             inside = member.name.split("/", 1)[1] if "/" in member.name else ""
-            skipped = any(inside == name or inside.startswith(name + "/") for name in archive.unused)
+            skipped = within(inside, archive.unused) or bool(archive.used and not within(inside, archive.used))
             if not inside or skipped or ".." in inside.split("/") or not (member.isfile() or member.isdir()):
                 continue
             destination = target / inside

@@ -68,7 +68,7 @@ class Steps:
         self.tree = tree
         self.own = own
         self.jobs = jobs
-        self.headers = hash_of(*(path.read_bytes() for path in sorted(own.glob("*.h"))))
+        self.headers = hash_of(*(path.read_bytes() for path in sorted(own.rglob("*.h"))))
         store.mkdir(parents=True, exist_ok=True)
         for abandoned in store.glob("partial-*"):
             abandoned.unlink()

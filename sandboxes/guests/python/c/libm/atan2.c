@@ -1,0 +1,14 @@
+/* `atan2` as glibc's wrapper of it is: an angle too small for a double is an
+ * error in `errno`, which `cmath.phase` raises as an `OverflowError`. */
+#include <errno.h>
+#include <math.h>
+
+double assay_atan2(double y, double x);
+
+double atan2(double y, double x)
+{
+    double angle = assay_atan2(y, x);
+    if (angle == 0 && y != 0 && isfinite(x))
+        errno = ERANGE;
+    return angle;
+}
