@@ -8,23 +8,32 @@ BINARY = "add sub mul truediv floordiv mod pow matmul lshift rshift and xor or".
 SIGNS = dict(zip(BINARY, "+ - * / // % ** @ << >> & ^ |".split()))
 
 
+# Rows that read what a program's object says of a value of the test. A program that could answer there would answer what pleases,
+# so the judge does not ask it, and a test that does this to a program's object fails.
+ON_VALUES = " with a value"
+
+
 def _operators():
     for name in BINARY:
         sign = SIGNS[name]
-        yield f"__{name}__", f"def __{name}__(self, o): return ['{name}', self.v, getattr(o, 'v', o)]", f"[x {sign} 5, x {sign} y]"
-        yield f"__r{name}__", f"def __r{name}__(self, o): return ['r{name}', self.v, o]", f"5 {sign} x"
-        body = f"def __i{name}__(self, o):\n    self.v = ['i{name}', self.v, o]\n    return self"
-        yield f"__i{name}__", body, f"z = x\nx {sign}= 5\n[z is x, x.v]"
-    yield "__divmod__", "def __divmod__(self, o): return self.v, o", "divmod(x, 2)"
-    yield "__rdivmod__", "def __rdivmod__(self, o): return o, self.v", "divmod(2, x)"
-    yield "__pow__ with modulus", "def __pow__(self, o, m=None): return [o, m]", "pow(x, 2, 7)"
+        yield f"__{name}__", f"def __{name}__(self, o): return ['{name}', self.v, o.v]", f"x {sign} y"
+        yield f"__{name}__{ON_VALUES}", f"def __{name}__(self, o): return ['{name}', self.v, o]", f"x {sign} 5"
+        yield f"__r{name}__{ON_VALUES}", f"def __r{name}__(self, o): return ['r{name}', self.v, o]", f"5 {sign} x"
+        body = f"def __i{name}__(self, o):\n    self.v = ['i{name}', self.v, getattr(o, 'v', o)]\n    return self"
+        yield f"__i{name}__", body, f"z = x\nx {sign}= y\n[z is x, x.v]"
+        yield f"__i{name}__{ON_VALUES}", body, f"z = x\nx {sign}= 5\n[z is x, x.v]"
+    yield f"__divmod__{ON_VALUES}", "def __divmod__(self, o): return self.v, o", "divmod(x, 2)"
+    yield f"__rdivmod__{ON_VALUES}", "def __rdivmod__(self, o): return o, self.v", "divmod(2, x)"
+    yield f"__pow__ with modulus{ON_VALUES}", "def __pow__(self, o, m=None): return [o, m]", "pow(x, 2, 7)"
     yield "NotImplemented", "def __add__(self, o): return NotImplemented", "try:\n    x + 1\nexcept TypeError:\n    z = 'TypeError'\nz"
     for name, sign in zip("lt le eq ne gt ge".split(), "< <= == != > >=".split()):
         body = f"def __{name}__(self, o): return self.v {sign} getattr(o, 'v', o)\n__hash__ = None"
-        yield f"__{name}__", body, f"[x {sign} 3, x {sign} y, bool(x {sign} 4)]"
-    yield "__lt__ in sorted", "def __lt__(self, o): return self.v < o.v", "[z.v for z in sorted([x, y])]"
-    yield "__eq__ in list", "def __eq__(self, o): return self.v == getattr(o, 'v', o)", "[3 in [x], [x].index(3), [x, y].count(4), [x] == [3]]"
-    yield "__eq__ not bool", "def __eq__(self, o): return [self.v, o]", "x == 5"
+        yield f"__{name}__", body, f"[x {sign} x, x {sign} y]"
+        yield f"__{name}__{ON_VALUES}", body, f"[x {sign} 3, bool(x {sign} 4)]"
+    yield "__lt__ in sorted", "def __lt__(self, o): return self.v < o.v", "[z.v for z in sorted([y, x])]"
+    yield "__eq__ in list", "def __eq__(self, o): return self.v == o.v", "[x in [y, x], [x, y].index(y), [x, y].count(x), [x] == [x], (x, 1) == (y, 1)]"
+    yield f"__eq__ in list{ON_VALUES}", "def __eq__(self, o): return self.v == getattr(o, 'v', o)", "[3 in [x], [x].index(3), [x] == [3]]"
+    yield f"__eq__ not bool{ON_VALUES}", "def __eq__(self, o): return [self.v, o]", "x == 5"
 
 
 ROWS = [

@@ -51,9 +51,10 @@ def main():
         return 0
     step = SHORT if given.short else 1
     chosen = entries[::step]
-    problems = []
+    count = 0
     for part in given.part or PARTS:
-        print(f"{part}", flush=True)
+        problems = []
+        print(part, flush=True)
         if part == "programs":
             if given.native:
                 found = programs.check_natively(given.native, chosen)
@@ -67,10 +68,11 @@ def main():
             problems += lent.run(given.binary, step)
         else:
             problems += attacks.run(given.binary, step)
-    for problem in problems:
-        print(f"problem: {problem}")
-    print(f"{len(problems)} problems")
-    return 1 if problems else 0
+        for problem in problems:
+            print(f"  PROBLEM {problem}")
+        count += len(problems)
+    print(f"{count} problems")
+    return 1 if count else 0
 
 
 if __name__ == "__main__":
