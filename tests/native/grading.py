@@ -24,11 +24,17 @@ def item(key, program, task):
     return {"id": key, "task": task, "completion": f"```python\n{program}\n```\n"}
 
 
+# Attempts to grade an item where the machine was the trouble: a busy one can lack memory or processes for a moment.
+ATTEMPTS = 3
+
+
 def grade(binary, items):
     """Results by the id of their item. Every item has one, or `Unusable` is raised."""
-    found = {}
-    for first in range(0, len(items), BATCH):
-        found.update(_batch(binary, items[first : first + BATCH]))
+    found, left = {}, items
+    for _ in range(ATTEMPTS):
+        for first in range(0, len(left), BATCH):
+            found.update(_batch(binary, left[first : first + BATCH]))
+        left = [entry for entry in left if ((found.get(entry["id"]) or {}).get("error") or {}).get("retryable")]
     missing = [entry["id"] for entry in items if entry["id"] not in found]
     if missing or len(found) != len(items):
         raise Unusable(f"{len(items)} items and {len(found)} results; without one: {missing[:5]}")
