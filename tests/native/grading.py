@@ -68,6 +68,6 @@ def reason(result, width=160):
         failure = evidence.get("first_failure") or {}
         parts = [failure.get(name) for name in ("message", "difference", "got", "stderr", "stdout")]
         text = next((str(part) for part in parts if part), json.dumps(failure))
-        text = text.strip().rpartition("\n")[2] if "Traceback" in text else text
+        text = text.strip().rpartition("\n")[2] if 'File "' in text else text
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 3] + "..."
