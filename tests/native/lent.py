@@ -100,9 +100,9 @@ def show(table):
     for (name, kind), found in table.items():
         names.setdefault(name, {})[kind] = found.partition(":")[0]
     kinds = ["test to program", "program to test"]
-    print(f"  {'':32} {kinds[0]:16} {kinds[1]:16}")
+    print(f"  {'':40} {kinds[0]:16} {kinds[1]:16}")
     for name, found in names.items():
-        print(f"  {name:32} {found.get(kinds[0], '-'):16} {found.get(kinds[1], '-'):16}")
+        print(f"  {name:40} {found.get(kinds[0], '-'):16} {found.get(kinds[1], '-'):16}")
     for kind in kinds:
         states = [found[kind] for found in names.values() if kind in found]
         counts = ", ".join(f"{word} {states.count(word)}" for word in ("works", "refused", "guarded", "differs"))
