@@ -11,7 +11,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -42,7 +42,7 @@ postgres: ## install the database server that tests start, unless it is there
 browser: ## install the browser that tests drive, unless it is there
 	@sh tests/browser/install.sh
 
-test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short ## everything CI runs
+test: fmt clippy docs scripts images postgres browser unit openapi-minute chaos-short native-short ## everything CI runs
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -70,6 +70,12 @@ chaos: images ## inject faults for MINUTES=30 under a mixed load and compare rep
 
 chaos-short: images
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
+
+native: images ## compare verdicts of Python programs with native CPython; ARGS=`--native PYTHON` also runs them in that CPython 3.13
+	python3 tests/native/run.py "$(BINARY)" $(ARGS)
+
+native-short: images
+	@python3 tests/native/run.py "$(BINARY)" --short
 
 test-peers: build trainer ## compare reward models and policies with `transformers` and torch, installed outside the clone unless ARGS have `--python PYTHON`
 	python3 tests/peers/start.py tests/peers/reward_models.py "$(BINARY)" $(ARGS)

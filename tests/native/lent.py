@@ -1,0 +1,109 @@
+"""What crosses between a test and a program: special methods both ways, and objects of the library.
+
+For each row a task is made whose text hands the thing over and compares the result with what this Python gives when all of it runs
+in one process. A row works when the task is accepted. It is refused when the task is ungradable: the sandbox does not support the
+operation and says so, and the program is not blamed. It is guarded when the test asks a program's object about a value of its own:
+such an answer proves nothing, so it counts against the program. Everything else differs. A second task for each row expects
+something else, and is never accepted.
+"""
+import textwrap
+
+import grading
+from methods import ON_VALUES, ROWS
+from objects import OBJECTS
+
+INIT = "    def __init__(self, v=3): self.v = v"
+
+
+class Row:
+    """One thing that crosses: `things` defines it, `handed` is the expression for it, `use` what the other side does with it."""
+
+    def __init__(self, name, things, handed, use, back=False):
+        self.name, self.back = name, back
+        *before, last = use.split("\n")
+        lines = [*before, f"return {last}"]
+        user = "def use(x, y=None):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+        call = f"use({handed})"
+        self.program, given = (things, user) if back else (user, things)
+        self.text = f"{given}\nresult = {call}\nassert result == "
+        namespace = {"__name__": "__main__"}
+        exec(f"{things}\n{user}", namespace)
+        self.expected = plain(eval(call, namespace))
+
+    def items(self, key):
+        shown = repr(self.expected)
+        for suffix, expected in (("", shown), ("-changed", f"['something else', {shown}]")):
+            task = grading.code_task([{"assert": self.text + expected}])
+            yield grading.item(f"{key}{suffix}", self.program, task)
+
+
+def plain(value):
+    """The value, if its `repr` is an expression for it; a row must give plain data."""
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    if type(value) is dict:
+        return {plain(key): plain(held) for key, held in value.items()}
+    assert value is None or type(value) in (bool, int, float, complex, str, bytes), value
+    return value
+
+
+def class_source(body, base="object", extra="", meta="", other=""):
+    if other:
+        return f"class O:\n{textwrap.indent(other, '    ')}\nC = O()\n"
+    init = "" if "def __init__" in body + extra or base == "dict" else INIT
+    lines = "\n".join(part for part in (init, textwrap.indent(f"{body}\n{extra}".strip(), "    ")) if part.strip())
+    metaclass = f"class M(type):\n{textwrap.indent(meta, '    ')}\n" if meta else ""
+    bases = f"{base}, metaclass=M" if meta else base
+    return f"import abc\n{metaclass}class C({bases}):\n{lines or '    pass'}\n"
+
+
+def rows():
+    """Every row, in both directions where that has a meaning."""
+    for method, body, use, *rest in ROWS:
+        things = class_source(body, *rest)
+        handed = "C" if method.startswith("class ") else "C()" if rest[:1] == ["dict"] else "C(), C(4)"
+        for back in (False, True):
+            yield Row(method, things, handed, use, back)
+    for name, imports, expression, use in OBJECTS:
+        yield Row(name, imports, expression, use)
+
+
+def state(row, result):
+    word = grading.word(result)
+    if row.back and row.name.endswith(ON_VALUES) and word in ("wrong_answer", "runtime_error"):
+        return "guarded"
+    return {"accepted": "works", "ungradable": "refused"}.get(word, f"differs: {word}")
+
+
+def run(binary, step=1):
+    made = {f"{number}": row for number, row in enumerate(rows())}
+    chosen = dict(list(made.items())[::step])
+    results = grading.grade(binary, [entry for key, row in chosen.items() for entry in row.items(key)])
+    problems, table = [], {}
+    for key, row in chosen.items():
+        found = state(row, results[key])
+        kind = "program to test" if row.back else "test to program"
+        table.setdefault((row.name, kind), found)
+        if found.startswith("differs"):
+            problems.append(f"{row.name}, {kind}: {found}: {grading.reason(results[key])}")
+        if grading.word(results[f"{key}-changed"]) == "accepted":
+            problems.append(f"{row.name}, {kind}: accepted with a changed expectation")
+    show(table)
+    for key, row in chosen.items():
+        if state(row, results[key]) == "refused":
+            print(f"  refused: {row.name}{', program to test' if row.back else ''}: {grading.reason(results[key])}")
+    return problems
+
+
+def show(table):
+    names = {}
+    for (name, kind), found in table.items():
+        names.setdefault(name, {})[kind] = found.partition(":")[0]
+    kinds = ["test to program", "program to test"]
+    print(f"  {'':40} {kinds[0]:16} {kinds[1]:16}")
+    for name, found in names.items():
+        print(f"  {name:40} {found.get(kinds[0], '-'):16} {found.get(kinds[1], '-'):16}")
+    for kind in kinds:
+        states = [found[kind] for found in names.values() if kind in found]
+        counts = ", ".join(f"{word} {states.count(word)}" for word in ("works", "refused", "guarded", "differs"))
+        print(f"  {kind}: {counts} of {len(states)}")
