@@ -1,6 +1,6 @@
 //! Requests about programs, answered: compile, run, judge.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
@@ -13,6 +13,7 @@ use wasmtime::Engine;
 
 use crate::ImageError;
 use crate::engine::{self, THREAD_STACK};
+use crate::files::Files;
 use crate::guest::{Guest, Speaker, Stopped, end_of, told};
 use crate::image::{Folder, Image, LANGUAGES, language};
 use crate::judge::{Line, Word, line};
@@ -83,7 +84,7 @@ impl Programs {
     fn compile(&self, compile: &Compile) -> Result<Compiled, Trouble> {
         let image = self.image(&compile.language)?;
         let limits = Limits { work: COMPILE_WORK, memory_bytes: COMPILE_MEMORY, output_bytes: DRIVER_OUTPUT };
-        let mut guest = start(image, Setting { seed: 0 }.state(limits, Vec::new()))?;
+        let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
         let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
         let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
@@ -190,16 +191,17 @@ impl Programs {
 #[derive(Clone)]
 struct Setting {
     seed: u64,
+    files: Arc<Mutex<Files>>,
 }
 
 impl Setting {
     fn of(run: &Run) -> Self {
-        Self { seed: run.seed }
+        Self { seed: run.seed, files: State::fresh_files() }
     }
 
     /// The host's side of an instance.
     fn state(&self, limits: Limits, stdin: Vec<u8>) -> State {
-        State::new(limits, self.seed, stdin)
+        State::with_files(limits, self.seed, stdin, Arc::clone(&self.files))
     }
 }
 
