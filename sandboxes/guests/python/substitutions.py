@@ -367,14 +367,8 @@ REFUSALS = (
         '            raise limits.refusal("process", "subprocess.Popen")\n',
     ),
     Substitution(
-        "cpython/Lib/multiprocessing/queues.py",
-        "it is imported for its effect, which is to fail",
-        "import _multiprocessing\n",
-        "",
-    ),
-    Substitution(
         "cpython/Lib/multiprocessing/synchronize.py",
-        "the same",
+        "it is imported again below, where its absence is told",
         "import tempfile\nimport _multiprocessing\n",
         "import tempfile\n",
     ),
