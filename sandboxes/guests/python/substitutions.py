@@ -266,6 +266,12 @@ READS = (
         "        /* The number of bytes is unspecified, read until the end of stream */\n",
     ),
     Substitution(
+        "cpython/Modules/_io/bufferedio.c",
+        "the same of a part of it, which text streams ask for",
+        "    if (n < 0) {\n        n = self->buffer_size;\n    }\n",
+        "    if (n < 0) {\n        n = self->buffer_size;\n    }\n    n = Py_MIN(n, ASSAY_PART_OF_STREAM);\n",
+    ),
+    Substitution(
         "cpython/Modules/_io/fileio.c",
         "the same without a buffer",
         "    if (size < 0)\n        return _io_FileIO_readall_impl(self);\n\n    if (size > _PY_READ_MAX) {\n",
@@ -359,6 +365,12 @@ REFUSALS = (
         "            )\n",
         "            from _assay import limits\n"
         '            raise limits.refusal("process", "subprocess.Popen")\n',
+    ),
+    Substitution(
+        "cpython/Lib/multiprocessing/synchronize.py",
+        "it is imported again below, where its absence is told",
+        "import tempfile\nimport _multiprocessing\n",
+        "import tempfile\n",
     ),
     Substitution(
         "cpython/Lib/multiprocessing/synchronize.py",

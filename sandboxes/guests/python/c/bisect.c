@@ -29,22 +29,24 @@ static int read_arguments(PyObject *const *args, Py_ssize_t count, PyObject *key
     }
     Py_ssize_t optional = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0) - 2;
     *search = (struct search){.sequence = given[0], .item = given[1], .key = Py_None, .hi = -1};
-    if (!optional) {
-        return 0;
-    }
-    if (given[2]) {
+    /* Behind the last that was given there may be nothing to read. */
+    if (optional && given[2]) {
         search->lo = assay_as_int64(given[2], PyExc_OverflowError);
         if (search->lo == -1 && PyErr_Occurred()) {
             return -1;
         }
+        optional--;
     }
-    if (given[3] && given[3] != Py_None) {
-        search->hi = assay_as_int64(given[3], PyExc_OverflowError);
+    if (optional && given[3]) {
+        search->hi = given[3] == Py_None ? -1 : assay_as_int64(given[3], PyExc_OverflowError);
         if (search->hi == -1 && PyErr_Occurred()) {
             return -1;
         }
+        optional--;
     }
-    search->key = given[4] ? given[4] : Py_None;
+    if (optional) {
+        search->key = given[4];
+    }
     return 0;
 }
 

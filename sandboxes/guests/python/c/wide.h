@@ -32,6 +32,9 @@ Py_ssize_t assay_remainder(PyObject *integer, Py_ssize_t divisor);
  * as much, and room for it would be set aside at once. */
 #define ASSAY_WHOLE_STREAM (1 << 27)
 
+/* Most that a request for a part of a stream gets at once. */
+#define ASSAY_PART_OF_STREAM (1 << 22)
+
 /* The code of `struct` whose native size here is what `code` has on 64-bit
  * systems. */
 static inline char assay_native_code(char code)

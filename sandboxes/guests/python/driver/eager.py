@@ -10,6 +10,7 @@ import atexit
 import concurrent.futures
 import contextvars
 import itertools
+import os
 import sys
 import threading
 
@@ -101,6 +102,8 @@ def install():
     threading.Thread.join = _join
     threading.Thread.is_alive = lambda self: alive(self) if self is main else _is_alive(self)
     threading.stack_size = _set_stack_size
+    main._native_id = os.getpid()
+    threading.Thread.native_id = property(lambda self: self._native_id)
     threading.get_native_id = lambda: threading.current_thread().native_id
     threading.local = _threading_local.local
     concurrent.futures.ThreadPoolExecutor.submit = _submit

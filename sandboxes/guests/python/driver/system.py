@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 
 from . import refusals
@@ -122,6 +121,14 @@ def _install_os():
     os.SCHED_OTHER, os.PRIO_PROCESS, os.WNOHANG, os.P_NOWAIT, os.P_WAIT = 0, 0, 1, 1, 0
 
 
+class ItimerError(OSError):
+    """`signal.ItimerError`."""
+
+
+ItimerError.__name__ = ItimerError.__qualname__ = "itimer_error"
+ItimerError.__module__ = "signal"
+
+
 class Timers:
     """Alarms and interval timers. They can be set and asked for; nothing interrupts a program."""
 
@@ -140,7 +147,7 @@ class Timers:
     def setitimer(self, which, seconds, interval=0.0, /):
         before = self.getitimer(which)
         if seconds < 0 or interval < 0:
-            raise OSError(22, "Invalid argument")
+            raise ItimerError(22, "Invalid argument")
         self._ends.pop(which, None)
         if seconds:
             self._ends[which] = (time.monotonic() + seconds, interval)
@@ -148,7 +155,7 @@ class Timers:
 
     def getitimer(self, which, /):
         if which not in (0, 1, 2):
-            raise OSError(22, "Invalid argument")
+            raise ItimerError(22, "Invalid argument")
         return self._left(which)
 
     def pause(self):
@@ -166,7 +173,7 @@ def _install_signal():
     timers = Timers()
     for name in ("alarm", "setitimer", "getitimer", "pause"):
         setattr(signal, name, getattr(timers, name))
-    signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF, signal.ItimerError = 0, 1, 2, OSError
+    signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF, signal.ItimerError = 0, 1, 2, ItimerError
     signal.SIG_BLOCK, signal.SIG_UNBLOCK, signal.SIG_SETMASK = 0, 1, 2
     signal.SIGRTMIN, signal.SIGRTMAX, signal.SIGCLD = 34, 64, 17
     signal.pthread_sigmask = lambda how, mask, /: set()
@@ -209,5 +216,4 @@ def install():
         for full in names:
             module, _, name = full.partition(".")
             setattr(modules[module], name, refusals.refused(cause, full))
-    threading.get_native_id()
     sys._home = None

@@ -1,6 +1,5 @@
-"""The user database: the one user that programs run as, and root."""
+"""The user database: the one user that programs run as, and root. Numbers and names are those of `driver/system.py`."""
 
-import os
 from collections import namedtuple
 
 struct_passwd = namedtuple("struct_passwd", "pw_name pw_passwd pw_uid pw_gid pw_gecos pw_dir pw_shell")
@@ -8,7 +7,7 @@ struct_passwd.__module__ = "pwd"
 
 _users = [
     struct_passwd("root", "x", 0, 0, "root", "/", "/bin/sh"),
-    struct_passwd(os.getlogin(), "x", os.getuid(), os.getgid(), "", "/", "/bin/sh"),
+    struct_passwd("user", "x", 1000, 1000, "", "/", "/bin/sh"),
 ]
 
 
