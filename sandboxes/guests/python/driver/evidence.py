@@ -1,0 +1,171 @@
+"""What a report shows of a test: the assert that failed with both values, and the last calls of the program."""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+import ast  # noqa: E402
+import collections  # noqa: E402
+import operator  # noqa: E402
+import reprlib  # noqa: E402
+
+from . import messages, suspicious, values  # noqa: E402
+
+CALLS = 3
+TEXT = 400
+ALL = 16 << 10
+
+COMPARISONS = {
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Is: ("is", operator.is_),
+    ast.IsNot: ("is not", operator.is_not),
+    ast.In: ("in", lambda left, right: left in right),
+    ast.NotIn: ("not in", lambda left, right: left not in right),
+}
+_BY_SIGN = dict(COMPARISONS.values())
+
+# The name under which a text's asserts find what compares for them.
+NAME = "_assay_compare"
+
+
+class Recorder:
+    """Keeps what a report may need; nothing is written down before a test has failed."""
+
+    def __init__(self, shared):
+        self._shared = _Shared(shared)
+        self.calls = collections.deque(maxlen=CALLS)
+        # Names of things of the program, by number.
+        self.names = {}
+        self.compared = None
+
+    def compare(self, where, left, right):
+        """Compares for an assert."""
+        result = _BY_SIGN[where[0]](left, right)
+        # Those of a true one need not be kept alive.
+        self.compared = None if result is True else (where, left, right)
+        return result
+
+    def name_part(self, number, name, value):
+        """Names what is a part of a thing of the program."""
+        if type(value) is dict and value.get("$") == "remote" and type(value["v"]) is int:
+            self.names[value["v"]] = f"{self.names.get(number, 'object')}.{name}"[:TEXT]
+
+    def report(self, source, line, file):
+        """The evidence, at most `ALL` bytes of JSON."""
+        told = {"file": file, "line": line} if line else {}
+        if line:
+            lines = source.splitlines()
+            told["source"] = lines[line - 1].strip()[:TEXT] if line <= len(lines) else ""
+        if self.compared is not None and self._failed_at(file, line):
+            (sign, *_), left, right = self.compared
+            told |= {"operator": sign, "left": shown(left), "right": shown(right)}
+        if self.calls:
+            told["calls"] = [self._call(*call) for call in self.calls]
+        while len(messages.dumps(told)) > ALL and told.get("calls"):
+            told["calls"].pop(0)
+        return told
+
+    def _failed_at(self, file, line):
+        _, compared_in, first, last = self.compared[0]
+        return line is not None and compared_in == file and first <= line <= last
+
+    def _call(self, number, args, kwargs, reply):
+        parts = [self._text(argument) for argument in args]
+        parts += [f"{name}={self._text(value)}" for name, value in kwargs.items()]
+        told = {"call": f"{self.names.get(number, 'object')}({', '.join(parts)})"[:TEXT]}
+        if reply is None:
+            return told
+        if "raised" in reply:
+            raised = reply["raised"]
+            lines = str(raised.get("text", "")).strip().splitlines()
+            told["raised"] = lines[-1][:TEXT] if lines else "an exception of the test"
+        elif "exited" in reply:
+            told["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
+        else:
+            told["returned"] = self._text(reply.get("value"))
+        return told
+
+    def _text(self, packed):
+        """What was packed for a message, as Python writes it."""
+        try:
+            return shown(values.Unpacker(_reference, self._shared).unpack(packed))
+        except BaseException:
+            return "..."
+
+
+class _Shown(reprlib.Repr):
+    """Bounded notation. Of the program's things only that they are such: it is not asked."""
+
+    def __init__(self):
+        super().__init__(maxlevel=6, maxtuple=60, maxlist=60, maxarray=60, maxdict=40, maxset=60, maxfrozenset=60, maxdeque=60,
+                         maxstring=TEXT, maxlong=100, maxother=TEXT)
+
+    def repr1(self, value, level):
+        if type(value) is suspicious.Remote:
+            return "<object of the program>"
+        return super().repr1(value, level)
+
+
+def shown(value):
+    try:
+        return _Shown().repr(value)[:TEXT]
+    except BaseException:
+        return f"<{type(value).__name__}>"[:TEXT]
+
+
+class _Named:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+class _Shared:
+    """Containers that both instances have, as they are now."""
+
+    def __init__(self, shared):
+        self._shared = shared
+        self.entries = self
+
+    def __getitem__(self, number):
+        return self._shared.entries.get(number) or [_Named("...")]
+
+
+def _reference(unpacker, packed):
+    kind, value = packed["$"], packed["v"]
+    name = packed.get("name") or packed.get("exception") or (value[-1] if kind == "stdlib" else None)
+    if kind == "made":
+        return _Named(f"{value[0]}(...)")
+    return _Named(f"<{name}>" if type(name) is str else "<object>")
+
+
+def compiled(text, name):
+    """A text's tree, and its code, in which asserts of one comparison keep both values for a report."""
+    tree = ast.parse(text, name)
+    _keep_operands(tree, name)
+    return tree, compile(tree, name, "exec", dont_inherit=True)
+
+
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def _keep_operands(node, file):
+    """Changes asserts of one comparison, among statements only: expressions hold none."""
+    for name in _BODIES:
+        for statement in getattr(node, name, None) or ():
+            if type(statement) is not ast.Assert:
+                _keep_operands(statement, file)
+                continue
+            test = statement.test
+            if type(test) is ast.Compare and len(test.ops) == 1:
+                sign = COMPARISONS[type(test.ops[0])][0]
+                where = ast.copy_location(ast.Constant((sign, file, statement.lineno, statement.end_lineno)), test)
+                function = ast.copy_location(ast.Name(NAME, ast.Load()), test)
+                call = ast.Call(function, [where, test.left, test.comparators[0]], [])
+                statement.test = ast.copy_location(call, test)
