@@ -38,6 +38,11 @@ def _code(shape):
     return next(part for part in found["make"].__code__.co_consts if type(part) is types.CodeType)
 
 
+# Those of most callbacks are compiled before the image is kept.
+for _count in range(5):
+    _codes[0, _count, 0, 0] = _code((0, _count, 0, 0, 0, ()))
+
+
 def make(packed, asker):
     """A function of a described shape. `asker` gets a list that will hold the function."""
     shape = packed["shape"]

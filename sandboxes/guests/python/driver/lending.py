@@ -139,6 +139,8 @@ def describe(peer, packer, kind, depth=0):
     told |= {"bases": bases, "members": _members(reversed(flat)), "standard": standard}
     if "__match_args__" in vars(kind):
         told["match"] = [str(name) for name in kind.__match_args__]
+    if hasattr(kind, "__class_getitem__"):
+        told["generic"] = True
     if dataclasses.is_dataclass(kind):
         told["fields"] = [[field.name, field.init, field.kw_only] for field in dataclasses.fields(kind)]
     return told

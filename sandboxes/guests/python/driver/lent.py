@@ -92,8 +92,6 @@ class Lent(metaclass=type):
     def __dict__(self):
         return ask(self, "__getattr__", "__dict__")
 
-    __class_getitem__ = classmethod(types.GenericAlias)
-
 
 def _special(name):
     if name == "__await__":
@@ -109,6 +107,9 @@ def _special(name):
 
     special.__name__ = special.__qualname__ = name
     return special
+
+
+Lent.__dir__ = _special("__dir__")
 
 
 def _method(name):
@@ -140,6 +141,8 @@ def make_class(peer, unpacker, number, told):
     if kind == "enum":
         return _enumeration(peer, unpacker, told)
     namespace = _namespace(told) | {"_assay_lent": True}
+    if told.get("generic"):
+        namespace["__class_getitem__"] = classmethod(types.GenericAlias)
     if told.get("match"):
         namespace["__match_args__"] = tuple(told["match"])
     if told.get("standard"):

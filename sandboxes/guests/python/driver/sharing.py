@@ -10,10 +10,12 @@ isolation.own_builtins(globals())
 
 import sys  # noqa: E402
 
-
 # Parts of shared containers that are looked at with each message: about what a message costs anyway. Beyond, containers are
 # shared for the length of a call only.
 BUDGET = 4_000
+
+# What a container costs beside its parts.
+_EACH = 40
 
 # References to a container that nobody but the table holds: the table's own and that of the call that counts.
 _UNUSED = 2
@@ -36,19 +38,28 @@ class Shared:
 
     def changes(self, packer, ends_call):
         """Packs what changed since the last message."""
-        entries = self.entries
-        if not entries:
+        if not self.entries:
             return []
-        if self._is_over_budget():
-            if not ends_call:
-                return []
-            pinned = self.pinned[-1]
-            entries = {number: entries[number] for number in pinned if number in entries}
+        entries = self._looked_at(ends_call)
         changed = []
         for number, (container, kind, before) in entries.items():
             if not kind.same(container, before):
                 changed.append([number, kind.pack(packer, container, 1)])
         return changed
+
+    def _looked_at(self, ends_call):
+        if _cost(self.entries) <= BUDGET:
+            return self.entries
+        kept = self._kept()
+        looked_at = kept if _cost(kept) <= BUDGET else {}
+        if ends_call:
+            looked_at |= {number: self.entries[number] for number in self.pinned[-1] if number in self.entries}
+        return looked_at
+
+    def _kept(self):
+        """Those of no call in progress."""
+        pinned = set().union(*self.pinned)
+        return {number: entry for number, entry in self.entries.items() if number not in pinned}
 
     def send(self, header, packer, changed):
         """Takes a message's containers over once all of it is packed."""
@@ -68,24 +79,18 @@ class Shared:
         dropped = []
         if not self.entries:
             return dropped
-        over = self._is_over_budget()
-        pinned = set().union(*self.pinned)
+        kept = self._kept()
+        over = _cost(kept) > BUDGET
+        numbers = list(kept)
+        kept = None
         while True:
             before = len(dropped)
-            for number in list(self.entries):
-                if number in pinned:
-                    continue
-                container = self.entries[number][0]
-                # One more reference: the variable.
-                if over or _references(container) <= _UNUSED + 1:
-                    container = None
+            for number in numbers:
+                if number in self.entries and (over or _references(self.entries[number][0]) <= _UNUSED):
                     self.forget(number)
                     dropped.append(number)
             if len(dropped) == before:
                 return dropped
-
-    def _is_over_budget(self):
-        return sum(kind.size(container) + 4 for container, kind, _ in self.entries.values()) > BUDGET
 
     # Receiving.
 
@@ -114,3 +119,7 @@ class Shared:
             self.forget(number)
             self.entries[number] = [container, kind, kind.snapshot(container)]
             self.numbers[id(container)] = number
+
+
+def _cost(entries):
+    return sum(kind.size(container) + _EACH for container, kind, _ in entries.values())

@@ -251,7 +251,7 @@ class Unpacker:
 
 def standard(module, name):
     """A thing of the standard library, from this instance's own copy."""
-    if module.partition(".")[0] not in sys.stdlib_module_names and module != "builtins":
+    if module.partition(".")[0] not in _LIBRARY:
         raise ImportError(f"`{module}` is no module of the standard library")
     thing = __import__(module, fromlist=["_"])
     for part in name.split(".") if name else ():
@@ -259,6 +259,7 @@ def standard(module, name):
     return thing
 
 
+_LIBRARY = sys.stdlib_module_names | {"builtins"}
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
           types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType)
 
@@ -275,7 +276,7 @@ def standard_name(value):
     module = getattr(value, "__module__", None)
     if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
         module = value.__objclass__.__module__
-    if type(module) is not str:
+    if type(module) is not str or module.partition(".")[0] not in _LIBRARY:
         return None
     for attribute in ("__qualname__", "__name__", "_name"):
         # Methods of hidden objects, such as `random.seed`, are found by their plain name.
