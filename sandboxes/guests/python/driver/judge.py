@@ -101,11 +101,14 @@ class Judge(remote.Peer):
     def unsupported(self, what):
         """An exception for what the sandbox does not support on a thing of the text."""
         error = TypeError(f"{what} is not supported by the sandbox")
-        error._assay_limit = ("other", what)
+        error._assay_limit = ("other", "deriving from a class of the test")
         error._assay_unsupported = True
         return error
 
     # Asking.
+
+    def has_state(self):
+        return self.watch is not None
 
     def add_state(self, request, packer):
         if self.watch is not None and (changed := self.watch.changes(packer)):

@@ -39,10 +39,6 @@ _MOCK = frozenset(name for name in dir(unittest.mock.MagicMock()) + dir(unittest
 _ABSTRACT = ("abc", "collections.abc", "numbers")
 
 
-class NotLent(Exception):
-    """The sandbox does not support an operation on a thing of the text."""
-
-
 def export(peer, packer, value, depth):
     """How a thing of the text leaves for the program."""
     kind = type(value)
@@ -217,13 +213,13 @@ def do(peer, target, method, args, kwargs):
         return delattr(target, _settable(target, *args))
     if method == "__deepcopy__":
         token, = args
-        if peer.copies[0] != token:
+        if token is None or peer.copies[0] != token:
             peer.copies = (token, {})
         return copy.deepcopy(target, peer.copies[1])
     if method == "new":
         return tuple.__new__(target, args[0]) if _is_record(target) else target(*args)
-    if method == "unsupported":
-        raise peer.unsupported(str(args[0])[:200])
+    if method == "derive" and isinstance(target, type):
+        raise peer.unsupported(f"deriving from `{target.__name__}`, a class of the test,")
     if method in ("__call__", "run", "__copy__"):
         return operations.METHODS[method](target, *args, **kwargs)
     raise AttributeError(f"`{method}` is not for the program")

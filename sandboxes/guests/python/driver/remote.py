@@ -22,6 +22,13 @@ _exchange = _assay_host.exchange
 ROOM = 2_000_000
 
 
+# What is not itself when it is packed.
+_STRUCTURED = frozenset((list, dict))
+
+# Parts of a request without containers: operation, target, method, arguments, lengths of blobs.
+_BARE = 5
+
+
 class Ended(SystemExit):
     """The program exited. A text that expects it may catch it as what it is."""
 
@@ -104,6 +111,10 @@ class Peer:
     def ask(self, target, method, args=(), kwargs=None):
         shared = self.shared
         request = {"op": "peer", "target": target, "method": method}
+        if not (kwargs or shared.entries or self.has_state()) and all(map(values.is_flat, args)):
+            # Most requests: nothing is shared, and nothing has to be packed.
+            request["args"] = args
+            return self.read_reply(self.exchange(request), method)
         packer = values.Packer(self.export, ROOM, shared)
         changed = shared.changes(packer, False)
         if shared.entries and (unused := shared.unused()):
@@ -123,6 +134,8 @@ class Peer:
         return messages.read(_exchange(messages.write(request)))[0]
 
     def read_reply(self, reply, method):
+        if len(reply) == 2 and "value" in reply and type(reply["value"]) not in _STRUCTURED:
+            return reply["value"]
         unpacker = values.Unpacker(self.reference, self.shared, reply.get("first", 0))
         if method != "plain":
             # What is inside a thing changes nothing: it may be asked for while values are compared.
@@ -138,6 +151,10 @@ class Peer:
             for number in reply.get("dropped", ()):
                 self.shared.forget(number)
 
+    def has_state(self):
+        """Whether `add_state` may add something."""
+        return False
+
     def add_state(self, request, packer):
         """Adds to a request what the other instance has to know beside it."""
 
@@ -149,17 +166,16 @@ class Peer:
     def answer(self, header):
         """Answers a request of the other instance."""
         shared = self.shared
-        unpacker = values.Unpacker(self.reference, shared, header.get("first", 0))
-        pinned = unpacker.seen
-        shared.pinned.append(pinned)
+        calls = len(shared.pinned)
         reply, result = {}, []
         try:
-            try:
-                result.append(self._do(header, unpacker))
-            finally:
-                unpacker = None
+            result.append(self._do(header))
             if header["method"] == "plain":
-                return messages.write({"value": values.Packer(self.export, ROOM, self._nothing).plain(result[0])})
+                reply["value"] = values.Packer(self.export, ROOM, self._nothing).plain(result[0])
+                return messages.write(reply)
+            if not shared.entries and values.is_flat(result[0]):
+                reply["value"] = result[0]
+                return messages.write(reply)
             packer = values.Packer(self.export, ROOM, shared)
             changed = shared.changes(packer, True)
             reply["value"] = packer.pack(result.pop())
@@ -168,26 +184,31 @@ class Peer:
             reply = {"exited": exit_status(exit)}
         except BaseException as error:
             reply = {"raised": failures.packed(self, error)}
-        if "value" not in reply:
-            self._changes_before_failure(reply)
-        shared.pinned.pop()
+        finally:
+            if "value" not in reply and shared.entries and len(shared.pinned) > calls:
+                self._changes_before_failure(reply)
+            del shared.pinned[calls:]
         packer = changed = None
         if shared.entries and (unused := shared.unused()):
             reply["dropped"] = unused
         return messages.write(reply)
 
-    def _do(self, header, unpacker):
-        target, method = self.lent[header["target"]], header["method"]
+    def _do(self, header):
+        target, method, args = self.lent[header["target"]], header["method"], header["args"]
+        if len(header) == _BARE and _STRUCTURED.isdisjoint(map(type, args)):
+            self.shared.pinned.append(())
+            return target if method == "plain" else self.do(target, method, args, {})
+        unpacker = values.Unpacker(self.reference, self.shared, header.get("first", 0))
+        self.shared.pinned.append(unpacker.seen)
         self.shared.receive(unpacker, header.get("changed", ()))
         self.read_state(header, unpacker)
-        args = list(map(unpacker.unpack, header["args"]))
+        args = list(map(unpacker.unpack, args))
         kwargs = {str(name): unpacker.unpack(argument) for name, argument in header.get("kwargs", {}).items()}
         self.shared.keep(unpacker)
         for number in header.get("dropped", ()):
             self.shared.forget(number)
-        if method == "plain":
-            return target
-        return self.do(target, method, args, kwargs)
+        unpacker = None
+        return target if method == "plain" else self.do(target, method, args, kwargs)
 
     def _changes_before_failure(self, reply):
         """What a call changed before it raised."""

@@ -56,6 +56,16 @@ _MADE_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE
 _CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
 
 
+def is_flat(value):
+    """Whether a value travels as it is."""
+    kind = type(value)
+    if kind is int:
+        return -SMALL <= value < SMALL
+    if kind is str:
+        return value.isascii() and len(value) < 1_000_000
+    return value is None or kind is bool or kind is float and _finite(value)
+
+
 class TooLong(Exception):
     """The value has more parts than may leave."""
 
