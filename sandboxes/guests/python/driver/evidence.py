@@ -7,9 +7,8 @@ isolation.own_builtins(globals())
 import ast  # noqa: E402
 import collections  # noqa: E402
 import operator  # noqa: E402
-import reprlib  # noqa: E402
 
-from . import messages, suspicious, values  # noqa: E402
+from . import containers, messages, suspicious, values  # noqa: E402
 
 CALLS = 3
 TEXT = 400
@@ -74,46 +73,78 @@ class Recorder:
         _, compared_in, first, last = self.compared[0]
         return line is not None and compared_in == file and first <= line <= last
 
-    def _call(self, number, args, kwargs, reply):
-        parts = [self._text(argument) for argument in args]
-        parts += [f"{name}={self._text(value)}" for name, value in kwargs.items()]
-        told = {"call": f"{self.names.get(number, 'object')}({', '.join(parts)})"[:TEXT]}
+    def _call(self, request, reply):
+        read = self._reader(request)
+        parts = [read(argument) for argument in request["args"]]
+        parts += [f"{name}={read(value)}" for name, value in request.get("kwargs", {}).items()]
+        told = {"call": f"{self.names.get(request['target'], 'object')}({', '.join(parts)})"[:TEXT]}
         if reply is None:
             return told
         if "raised" in reply:
-            raised = reply["raised"]
-            lines = str(raised.get("text", "")).strip().splitlines()
+            lines = str(reply["raised"].get("text", "")).strip().splitlines()
             told["raised"] = lines[-1][:TEXT] if lines else "an exception of the test"
         elif "exited" in reply:
             told["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
         else:
-            told["returned"] = self._text(reply.get("value"))
+            told["returned"] = self._reader(reply)(reply.get("value"))
         return told
 
-    def _text(self, packed):
-        """What was packed for a message, as Python writes it."""
+    def _reader(self, message):
+        """Reads values of a message as Python writes them. Containers are numbered as they were when it was sent."""
+        unpacker = values.Unpacker(_reference, self._shared, message.get("first", 0))
         try:
-            return shown(values.Unpacker(_reference, self._shared).unpack(packed))
-        except BaseException:
-            return "..."
+            for _, content in message.get("changed", ()):
+                kind = containers.BY_TAG[content["$"] if type(content) is dict else None]
+                unpacker.refill(kind.new(content), kind, content)
+        except Exception:
+            return lambda packed: "..."
+
+        def read(packed):
+            try:
+                return shown(unpacker.unpack(packed))
+            except Exception:
+                return "..."
+
+        return read
 
 
-class _Shown(reprlib.Repr):
-    """Bounded notation. Of the program's things only that they are such: it is not asked."""
+_BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", collections.deque: "[]"}
 
-    def __init__(self):
-        super().__init__(maxlevel=6, maxtuple=60, maxlist=60, maxarray=60, maxdict=40, maxset=60, maxfrozenset=60, maxdeque=60,
-                         maxstring=TEXT, maxlong=100, maxother=TEXT)
 
-    def repr1(self, value, level):
-        if type(value) is suspicious.Remote:
-            return "<object of the program>"
-        return super().repr1(value, level)
+def _parts(value, depth=0):
+    """The notation of a value piece by piece, so that no more of it is made than is shown."""
+    kind = type(value)
+    if kind is suspicious.Remote:
+        yield "<object of the program>"
+    elif kind is str:
+        yield repr(value[:TEXT])
+    elif kind in _BRACKETS and depth < 20:
+        first, last = _BRACKETS[kind]
+        yield first
+        for index, part in enumerate(value.items() if kind is dict else value):
+            if index:
+                yield ", "
+            if kind is dict:
+                yield from _parts(part[0], depth + 1)
+                yield ": "
+                part = part[1]
+            yield from _parts(part, depth + 1)
+        yield ("," if kind is tuple and len(value) == 1 else "") + last
+    elif kind in (bytes, bytearray):
+        yield repr(value[:TEXT])
+    else:
+        yield repr(value)
 
 
 def shown(value):
+    """Bounded notation. Of the program's things only that they are such: they are not asked."""
+    text, rest = "", _parts(value)
     try:
-        return _Shown().repr(value)[:TEXT]
+        for part in rest:
+            text += part
+            if len(text) > TEXT:
+                return text[: TEXT - 1] + "…"
+        return text
     except BaseException:
         return f"<{type(value).__name__}>"[:TEXT]
 

@@ -33,6 +33,8 @@ class Judge(remote.Peer):
     def __init__(self):
         super().__init__(0)
         self.busy = False
+        # Whether the text has ended: nothing is asked any more.
+        self.closed = False
         # Whether the text has used anything of the program.
         self.used = False
         self.recorder = evidence.Recorder(self.shared)
@@ -124,13 +126,15 @@ class Judge(remote.Peer):
             raise
 
     def exchange(self, request):
+        if self.closed:
+            raise RuntimeError("the test has ended")
         call = None
         if request["method"] == "__call__":
-            call = [request["target"], request["args"], request.get("kwargs", {}), None]
+            call = [request, None]
             self.recorder.calls.append(call)
         reply = super().exchange(request)
         if call is not None:
-            call[3] = reply
+            call[1] = reply
         elif request["method"] == "__getattr__":
             self.recorder.name_part(request["target"], request["args"][0], reply.get("value"))
         return reply
@@ -226,6 +230,7 @@ def _text_frame(error):
 
 def _told(error, texts):
     """Evidence. A failure to write it down is not one of the test."""
+    peer.closed = True
     try:
         frame = _text_frame(error)
         file = frame.tb_frame.f_code.co_filename if frame is not None else None

@@ -86,7 +86,8 @@ def _value_base(kind):
 def _function(peer, function):
     """A function: what a caller and `inspect` see of it. Values of defaults stay here."""
     code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    names = code.co_varnames[:count]
     keyword_defaults = sorted(function.__kwdefaults__ or ())
     shape = [code.co_posonlyargcount, code.co_argcount, code.co_kwonlyargcount, code.co_flags & 12,
              len(function.__defaults__ or ()), keyword_defaults]

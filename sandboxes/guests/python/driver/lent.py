@@ -1,7 +1,7 @@
 """Stand-ins in the program's instance for things of the judging text: each behaves as the thing itself does.
 
-A class of the text has a class here with the same methods, each of which asks. So `while node:` asks nothing where the text's class
-defines neither `__bool__` nor `__len__`, and `callable`, `isinstance` and `iter` answer as they would beside the text.
+A class of the text has a class here with the same methods, each of which asks. So `while node:` asks nothing where the text's
+class defines neither `__bool__` nor `__len__`, and `callable`, `isinstance` and `iter` answer as they would beside the text.
 """
 
 from . import isolation
@@ -88,11 +88,16 @@ class Lent(metaclass=type):
     def __reduce_ex__(self, protocol):
         # The text keeps a copy; the bytes hold its number.
         copied = ask(self, "__deepcopy__", None)
-        return _restored, (_peer.origins[id(copied)],)
+        number = _peer.origins.get(id(copied))
+        return (_as_it_is, (copied,)) if number is None else (_restored, (number,))
 
     @property
     def __dict__(self):
         return ask(self, "__getattr__", "__dict__")
+
+
+def _as_it_is(value):
+    return value
 
 
 def _restored(number):
@@ -183,7 +188,9 @@ def _field(name, init, keyword_only):
 def _record(unpacker, told):
     """A named tuple."""
     defaults = dict((name, unpacker.unpack(value)) for name, value in told["defaults"])
-    record = collections.namedtuple(told["name"], told["fields"], defaults=[defaults[name] for name in told["fields"] if name in defaults])
+    fields = told["fields"]
+    last = [defaults[name] for name in fields if name in defaults]
+    record = collections.namedtuple(told["name"], fields, defaults=last)
     for name, value in _namespace(told).items():
         setattr(record, name, value)
     return record

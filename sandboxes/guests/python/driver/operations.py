@@ -10,7 +10,7 @@ import operator  # noqa: E402
 
 
 def finish(awaitable):
-    """Awaits something to its end, in a loop of its own: the other instance may be waiting inside one of this instance's loops."""
+    """Awaits something in a loop of its own: the other instance may be waiting inside one of this instance's loops."""
 
     async def wait():
         return await awaitable

@@ -1,4 +1,4 @@
-"""State of the library that a judging text sets, brought to the program: seeds, the decimal context, replaced functions and streams.
+"""State of the library that a judging text sets, brought to the program: seeds, contexts, replaced functions, streams.
 
 It goes one way. What the program changes of its own library stays there: its draws from `random` never move the text's generator.
 Only what the text names is watched, so a text that sets nothing pays nothing.

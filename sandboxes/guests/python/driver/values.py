@@ -71,7 +71,7 @@ class TooLong(Exception):
 
 
 class Packer:
-    """Writes values. `shared` are the containers the other instance has already; without it only plain data is written as it is."""
+    """Writes values. `shared` are the containers the other instance has; without it only plain data is written as it is."""
 
     def __init__(self, export, room, shared=None):
         self.export = export
