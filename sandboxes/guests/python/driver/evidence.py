@@ -36,7 +36,7 @@ class Recorder:
     """Keeps what a report may need; nothing is written down before a test has failed."""
 
     def __init__(self, shared):
-        self._shared = _Shared(shared)
+        self._shared = shared
         self.calls = collections.deque(maxlen=CALLS)
         # Names of things of the program, by number.
         self.names = {}
@@ -49,10 +49,12 @@ class Recorder:
         self.compared = None if result is True else (where, left, right)
         return result
 
-    def name_part(self, number, name, value):
-        """Names what is a part of a thing of the program."""
+    def name_result(self, request, value):
+        """Names a thing of the program by how the text came by it."""
         if type(value) is dict and value.get("$") == "remote" and type(value["v"]) is int:
-            self.names[value["v"]] = f"{self.names.get(number, 'object')}.{name}"[:TEXT]
+            owner = self.names.get(request["target"], "object")
+            part = "(...)" if request["method"] == "__call__" else f".{request['args'][0]}"
+            self.names.setdefault(value["v"], f"{owner}{part}"[:TEXT])
 
     def report(self, source, line, file):
         """The evidence, at most `ALL` bytes of JSON."""
@@ -74,7 +76,8 @@ class Recorder:
         return line is not None and compared_in == file and first <= line <= last
 
     def _call(self, request, reply):
-        read = self._reader(request)
+        known = {}
+        read = self._reader(request, known)
         parts = [read(argument) for argument in request["args"]]
         parts += [f"{name}={read(value)}" for name, value in request.get("kwargs", {}).items()]
         told = {"call": f"{self.names.get(request['target'], 'object')}({', '.join(parts)})"[:TEXT]}
@@ -86,12 +89,13 @@ class Recorder:
         elif "exited" in reply:
             told["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
         else:
-            told["returned"] = self._reader(reply)(reply.get("value"))
+            told["returned"] = self._reader(reply, known)(reply.get("value"))
         return told
 
-    def _reader(self, message):
-        """Reads values of a message as Python writes them. Containers are numbered as they were when it was sent."""
-        unpacker = values.Unpacker(_reference, self._shared, message.get("first", 0))
+    def _reader(self, message, known):
+        """Reads values of a message as Python writes them. Containers are numbered as they were when it was sent; `known` are
+        those of the request."""
+        unpacker = values.Unpacker(_reference, _Shared(self._shared, known), message.get("first", 0))
         try:
             for _, content in message.get("changed", ()):
                 kind = containers.BY_TAG[content["$"] if type(content) is dict else None]
@@ -104,6 +108,8 @@ class Recorder:
                 return shown(unpacker.unpack(packed))
             except Exception:
                 return "..."
+            finally:
+                known.update(unpacker.containers)
 
         return read
 
@@ -158,14 +164,14 @@ class _Named:
 
 
 class _Shared:
-    """Containers that both instances have, as they are now."""
+    """Containers that both instances have: those of a request, others as they are now."""
 
-    def __init__(self, shared):
-        self._shared = shared
+    def __init__(self, shared, known):
+        self._shared, self._known = shared, known
         self.entries = self
 
     def __getitem__(self, number):
-        return self._shared.entries.get(number) or [_Named("...")]
+        return self._known.get(number) or self._shared.entries.get(number) or [_Named("...")]
 
 
 def _reference(unpacker, packed):
@@ -173,7 +179,9 @@ def _reference(unpacker, packed):
     name = packed.get("name") or packed.get("exception") or (value[-1] if kind == "stdlib" else None)
     if kind == "made":
         return _Named(f"{value[0]}(...)")
-    return _Named(f"<{name}>" if type(name) is str else "<object>")
+    if type(name) is not str:
+        return _Named("<object>")
+    return _Named(name if name.startswith("<") else f"<{name}>")
 
 
 def compiled(text, name):

@@ -135,8 +135,8 @@ class Judge(remote.Peer):
         reply = super().exchange(request)
         if call is not None:
             call[1] = reply
-        elif request["method"] == "__getattr__":
-            self.recorder.name_part(request["target"], request["args"][0], reply.get("value"))
+        if call is not None or request["method"] == "__getattr__":
+            self.recorder.name_result(request, reply.get("value"))
         return reply
 
     def do(self, target, method, args, kwargs):

@@ -120,7 +120,8 @@ def describe(peer, packer, kind, depth=0):
     if not _is_of_text(kind):
         return told | {"bases": [], "members": _members(reversed(kind.__mro__[:-1])), "standard": _standard_class(kind)}
     if _is_record(kind):
-        return told | {"kind": "record", "fields": list(kind._fields), "members": _members([kind], kind._fields),
+        own = {*kind._fields, "__repr__"} if _made_by_library(kind.__repr__) else kind._fields
+        return told | {"kind": "record", "fields": list(kind._fields), "members": _members([kind], own),
                        "defaults": [[name, packer.pack(value, depth + 1)] for name, value in kind._field_defaults.items()]}
     if issubclass(kind, enum.Enum) and len(kind):
         return told | _enumeration(peer, packer, kind, depth)
@@ -159,7 +160,9 @@ def _standard_class(kind):
     return None
 
 
-_MADE_BY_RECORDS = frozenset("_make _replace _asdict _fields _field_defaults __new__ __getnewargs__ __repr__ __match_args__".split())
+def _made_by_library(value):
+    """Whether `namedtuple` made a method: the program's instance makes its own."""
+    return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
 
 
 def _members(classes, but=()):

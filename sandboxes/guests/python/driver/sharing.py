@@ -51,13 +51,15 @@ class Shared:
         if _cost(self.entries) <= BUDGET:
             return self.entries
         kept = self._kept()
-        looked_at = kept if _cost(kept) <= BUDGET else {}
+        looked_at = dict(kept) if _cost(kept) <= BUDGET else {}
         if ends_call:
             looked_at |= {number: self.entries[number] for number in self.pinned[-1] if number in self.entries}
         return looked_at
 
     def _kept(self):
         """Those of no call in progress."""
+        if not any(self.pinned):
+            return self.entries
         pinned = set().union(*self.pinned)
         return {number: entry for number, entry in self.entries.items() if number not in pinned}
 
@@ -89,7 +91,7 @@ class Shared:
                 if number in self.entries and (over or _references(self.entries[number][0]) <= _UNUSED):
                     self.forget(number)
                     dropped.append(number)
-            if len(dropped) == before:
+            if not self.entries or len(dropped) == before:
                 return dropped
 
     # Receiving.
@@ -122,4 +124,7 @@ class Shared:
 
 
 def _cost(entries):
-    return sum(kind.size(container) + _EACH for container, kind, _ in entries.values())
+    cost = 0
+    for container, kind, _ in entries.values():
+        cost += kind.size(container) + _EACH
+    return cost
