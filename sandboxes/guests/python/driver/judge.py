@@ -3,6 +3,9 @@
 The program's instance may be in an attacker's hands. It can answer a call with whatever data it likes; it cannot see this
 instance. Functions and objects of the text may be lent to the program as arguments: it may call them and use what their class
 defines, and cannot reach frames, code or globals through them.
+
+An exception is the program's if it came out of a request to it, and the text's otherwise; nothing that the program says changes
+that. The text alone is at fault where it fails before it has used anything of the program, or imports what the image lacks.
 """
 
 from . import isolation
@@ -11,80 +14,283 @@ isolation.own_builtins(globals())
 
 import ast  # noqa: E402
 import builtins  # noqa: E402
-import dis  # noqa: E402
 import sys  # noqa: E402
 import types  # noqa: E402
+import typing  # noqa: E402
 
-from . import messages, remote, values  # noqa: E402
+from . import bytecode, evidence, failures, lending, library, messages, remote, state, suspicious, values  # noqa: E402
+from .borrower import may_be_named  # noqa: E402
 
+MODULE = lending.MODULE
+FILES = ("setup.py", "test.py")
 
-# The module the text runs in: test runners look for its classes there.
-MODULE = "__main__"
-
-
-def _may(target, method, args):
-    """What the program may do with what the text lent it."""
-    if method in ("__setattr__", "__delattr__", "__getattr__"):
-        name = args[0] if args else ""
-        return type(name) is str and not name.startswith("_") and _is_of_text(target)
-    return method in remote.METHODS
+_COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
-def _is_of_text(target):
-    """Whether the target is an object of a class the text defines; functions, generators and frames are not."""
-    return getattr(type(target), "__module__", None) == MODULE and not isinstance(target, type)
+class Judge(remote.Peer):
+    """The judging instance's end of the connection."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.busy = False
+        # Whether the text has ended: nothing is asked any more.
+        self.closed = False
+        # Whether the text has used anything of the program.
+        self.used = False
+        self.recorder = evidence.Recorder(self.shared)
+        self.watch = None
+        # Classes the program knows.
+        self.described = set()
+        # The memo of the deep copy that the program makes.
+        self.copies = (None, {})
+
+    def number_of_theirs(self, value):
+        if type(value) is suspicious.Remote:
+            return suspicious.number_of(value)
+        return value.__dict__.get("_assay_number") if isinstance(value, BaseException) else None
+
+    def export_own(self, packer, value, depth):
+        return lending.export(self, packer, value, depth)
+
+    def reference_to_theirs(self, unpacker, packed):
+        tag, value = packed["$"], packed["v"]
+        if tag == "stdlib":
+            thing = values.standard(*value)
+            if may_be_named(thing):
+                return thing
+        elif tag == "made":
+            return library.make(value[0], unpacker.unpack(value[1]), True)
+        elif tag == "new":
+            return lending.do(self, self.lent[value], "new", [unpacker.unpack(part) for part in packed["args"]], {})
+        elif tag == "remote" and type(value) is int:
+            if "exception" in packed:
+                return self.stand_in(value, lambda: failures.class_of(self, value, packed))
+            stand_in = self.stand_in(value, lambda: suspicious.Remote(self, value))
+            return _run(stand_in) if "coroutine" in packed else stand_in
+        raise ValueError(f"a value of kind `{tag}` cannot be read")
+
+    # Exceptions.
+
+    def exception_namespace(self, number, reference):
+        return _EXCEPTION
+
+    def may_raise(self, kind, method):
+        # Out of a call, the end of an iteration would end a loop of the test as if there were nothing more to check.
+        ends_loops = issubclass(kind, (StopIteration, StopAsyncIteration))
+        return issubclass(kind, Exception) and (not ends_loops or method in ("__next__", "__anext__"))
+
+    def new_exception(self, kind, args):
+        return kind(*args)
+
+    def mark(self, error, raised):
+        error._assay_raised_by_program = True
+        error._assay_text = str(raised.get("told", ""))
+        if type(raised.get("thing")) is int:
+            error._assay_number = raised["thing"]
+        if "limit" in raised:
+            error._assay_limit = tuple(str(part) for part in raised["limit"])
+        error.__notes__ = [str(raised.get("text", ""))]
+
+    def told_of(self, error):
+        # The program gets no text of the judging one.
+        return {}
+
+    def refusal(self, error):
+        """An exception for which the program is at fault."""
+        error._assay_raised_by_program = True
+        return error
+
+    def unsupported(self, what):
+        """An exception for what the sandbox does not support on a thing of the text."""
+        error = TypeError(f"{what} is not supported by the sandbox")
+        error._assay_limit = ("other", "deriving from a class of the test")
+        error._assay_unsupported = True
+        return error
+
+    # Asking.
+
+    def has_state(self):
+        return self.watch is not None
+
+    def add_state(self, request, packer):
+        if self.watch is not None and (changed := self.watch.changes(packer)):
+            request["state"] = changed
+
+    def ask(self, target, method, args=(), kwargs=None):
+        self.used = True
+        try:
+            return super().ask(target, method, args, kwargs)
+        except BaseException as error:
+            if not hasattr(error, "_assay_sent"):
+                error._assay_raised_by_program = True
+            raise
+
+    def exchange(self, request):
+        if self.closed:
+            raise RuntimeError("the test has ended")
+        call = None
+        if request["method"] == "__call__":
+            call = [request, None]
+            self.recorder.calls.append(call)
+        reply = super().exchange(request)
+        if call is not None:
+            call[1] = reply
+        if call is not None or request["method"] == "__getattr__":
+            self.recorder.name_result(request, reply.get("value"))
+        return reply
+
+    def do(self, target, method, args, kwargs):
+        try:
+            return lending.do(self, target, method, args, kwargs)
+        except Exception as error:
+            if not hasattr(error, "_assay_raised_by_program"):
+                # Where no line of the text took part, the program asked for what there is not.
+                name = "_assay_sent" if _text_frame(error) else "_assay_raised_by_program"
+                setattr(error, name, True)
+            raise
 
 
-peer = remote.Peer(_may, trusted=False)
+peer = Judge()
 
 
 def judge(header, blobs):
-    setup, text = (bytes(blob) for blob in blobs)
+    texts = dict(zip(FILES, (bytes(blob) for blob in blobs)))
     try:
-        codes = [compile(setup, "setup.py", "exec"), compile(text, "test.py", "exec")]
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        trees, codes = zip(*(evidence.compiled(text, name) for name, text in texts.items()))
+    except _COMPILE_ERRORS as error:
         return messages.write({"end": "unjudgeable", "message": remote.describe(error)})
     peer.busy = True
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
+    names = bytecode.Names(codes)
     # The program's names first, so that what the text defines takes their place.
-    module.__dict__.update(_theirs(codes, (setup, text)), __builtins__=builtins)
+    found = _theirs(names, trees)
+    granted = _granted(names, found)
+    module.__dict__.update(found | granted, __builtins__=builtins)
+    module.__dict__[evidence.NAME] = peer.recorder.compare
+    watch = state.Watch(names, module.__dict__)
+    peer.watch = None if watch.idle else watch
     try:
         for code in codes:
             exec(code, module.__dict__)
         return messages.write({"end": "finished"})
-    except remote.Ended as ended:
-        return messages.write({"end": "exited", "status": ended.args[0]})
-    except SystemExit as exit:
-        # The text's own: test runners end so.
-        status = remote.exit_status(exit)
-        return messages.write({"end": "refuted" if status else "finished", "message": f"the test exits with status {status}"})
-    except AssertionError as error:
-        raised_there = getattr(error, "_assay_raised_by_program", False)
-        return messages.write({"end": "raised" if raised_there else "refuted", "message": remote.describe(error)})
     except BaseException as error:
-        return messages.write({"end": "raised", "message": remote.describe(error)})
+        return messages.write(_ending(error, texts, names, found, granted))
 
 
-def _theirs(codes, texts):
+def _ending(error, texts, names, found, granted):
+    """How a text ended that did not reach its end."""
+    if isinstance(error, remote.Ended):
+        ending = {"end": "exited", "status": error.args[0]}
+    elif isinstance(error, SystemExit):
+        # The text's own: test runners end so.
+        status = remote.exit_status(error)
+        at_fault = status and _is_fault_of_text(error, names, found, granted)
+        end = "finished" if not status else "unjudgeable" if at_fault else "refuted"
+        ending = {"end": end, "message": f"the test exits with status {status}"}
+    elif _is_fault_of_text(error, names, found, granted):
+        ending = {"end": "unjudgeable", "message": remote.describe(error)}
+    else:
+        by_program = hasattr(error, "_assay_raised_by_program") or _is_missing(error, names, found)
+        by_program |= not peer.used
+        ending = {"end": "raised" if by_program else "refuted", "message": remote.describe(error)}
+    ending["told"] = _told(error, texts)
+    return ending
+
+
+def _is_fault_of_text(error, names, found, granted):
+    """Whether no program could have passed, going by what this instance has seen alone."""
+    if hasattr(error, "_assay_unsupported"):
+        return True
+    if hasattr(error, "_assay_raised_by_program"):
+        return False
+    frame = _text_frame(error)
+    if isinstance(error, ImportError) and frame is not None:
+        return bytecode.imports_at(frame.tb_frame.f_code, frame.tb_lasti)
+    if peer.used or names.loaded - names.stored - found.keys() - granted.keys() - _BUILTINS:
+        # What a program lacks may look like anything.
+        return False
+    return not (granted.keys() & set(frame.tb_frame.f_code.co_names if frame is not None else ()))
+
+
+def _is_missing(error, names, found):
+    """Whether an exception says that the program lacks a name."""
+    return isinstance(error, NameError) and error.name not in names.stored and error.name not in found
+
+
+def _text_frame(error):
+    """The innermost entry of an exception's trace that is the text's."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in FILES:
+            found = trace
+        trace = trace.tb_next
+    return found
+
+
+def _told(error, texts):
+    """Evidence. A failure to write it down is not one of the test."""
+    peer.closed = True
+    try:
+        frame = _text_frame(error)
+        file = frame.tb_frame.f_code.co_filename if frame is not None else None
+        source = texts[file].decode(errors="replace") if file else ""
+        told = peer.recorder.report(source, frame.tb_lineno if frame is not None else None, file)
+        limit = failures.limit_of(error)
+        if limit is not None:
+            told["limit"] = {"cause": limit[0], "name": limit[1]}
+        return told
+    except BaseException:
+        return {}
+
+
+_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__annotations__", evidence.NAME}
+
+
+def _theirs(names, trees):
     """The program's names that the text uses: what it tests."""
-    used = sorted({name for code in codes for name in _names(code)})
-    request = {"op": "peer", "target": 0, "method": "names", "args": used, "kwargs": {}}
+    used = sorted(names.all)
+    request = {"op": "peer", "target": 0, "method": "names", "args": used}
     reply, _ = messages.read(remote._exchange(messages.write(request)))
-    unpacker = values.Unpacker(peer.reference)
+    unpacker = values.Unpacker(peer.reference, peer.shared, reply.get("first", 0))
     found = {name: unpacker.unpack(reply["value"][name]) for name in used if name in reply["value"]}
-    looked_into = _looked_into(codes) & sys.stdlib_module_names
-    tested = _tested_builtin(texts, found.keys() - looked_into)
-    for name in list(found):
-        if hasattr(builtins, name) and name != tested:
+    peer.shared.keep(unpacker)
+    looked_into = names.looked_into & sys.stdlib_module_names
+    tested = None
+    if not _BUILTINS.isdisjoint(found):
+        tested = _tested_builtin(trees, found.keys() - looked_into)
+    for name, value in list(found.items()):
+        if name in _BUILTINS and name != tested:
             del found[name]
         elif name in looked_into:
             # A module's parts are asked for: a thing of the program in its place would answer as it likes.
             found[name] = values.standard(name, "")
+        elif type(value) is suspicious.Remote:
+            peer.recorder.names[suspicious.number_of(value)] = name
+        elif not _is_same_anywhere(name, value):
+            # It can be used without a request.
+            peer.used = True
     return found
 
 
-def _tested_builtin(texts, found):
+def _is_same_anywhere(name, value):
+    """Whether a name means the same in every program."""
+    if type(value) is types.ModuleType:
+        return value.__name__ == name
+    return values.is_typing_form(value) and value is getattr(typing, name, None)
+
+
+def _granted(names, found):
+    """Modules and names of `typing` that the text uses and nobody has imported."""
+    wanted = names.loaded - names.stored - found.keys() - _BUILTINS
+    granted = {name: values.standard(name, "") for name in wanted & names.looked_into & sys.stdlib_module_names}
+    return granted | {name: getattr(typing, name) for name in wanted & _TYPING - granted.keys()}
+
+
+_TYPING = frozenset(typing.__all__)
+
+
+def _tested_builtin(trees, found):
     """The one function named like a builtin that the text tests: the innermost that it calls, if it uses no other name of the
     program. All other builtins stay this instance's own."""
     calls = []
@@ -95,8 +301,8 @@ def _tested_builtin(texts, found):
         for child in ast.iter_child_nodes(node):
             walk(child, depth + 1)
 
-    for text in texts:
-        walk(ast.parse(text), 0)
+    for tree in trees:
+        walk(tree, 0)
     if not all(hasattr(builtins, name) for name in found):
         return None
     if calls:
@@ -104,21 +310,20 @@ def _tested_builtin(texts, found):
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _names(code):
-    yield from code.co_names
-    for constant in code.co_consts:
-        if type(constant) is types.CodeType:
-            yield from _names(constant)
+def _exception_text(self):
+    return getattr(self, "_assay_text", None) or Exception.__str__(self)
 
 
-def _looked_into(codes):
-    """Names of which the text asks for a part, as in `math.isclose`."""
-    looked = set()
-    for code in codes:
-        last = None
-        for instruction in dis.get_instructions(code):
-            if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
-                looked.add(last)
-            last = instruction.argval if instruction.opname in ("LOAD_NAME", "LOAD_GLOBAL") else None
-        looked |= _looked_into(constant for constant in code.co_consts if type(constant) is types.CodeType)
-    return looked
+def _exception_attribute(self, name):
+    thing = self.__dict__.get("_assay_number")
+    if thing is None or name.startswith("_assay"):
+        raise AttributeError(name)
+    return peer.ask(thing, "__getattr__", (name,))
+
+
+_EXCEPTION = {"__module__": "solution", "__str__": _exception_text, "__getattr__": _exception_attribute}
+
+
+async def _run(stand_in):
+    """A coroutine of the program: it runs there, to its end, when it is awaited here."""
+    return suspicious.ask(stand_in, "run")

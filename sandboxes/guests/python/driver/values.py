@@ -8,8 +8,10 @@ a `$` that names its kind and a `v`:
     complex  real and imaginary part             tuple, frozenset, range, slice: as their parts
     set, bytearray, deque: as their elements     dict, Counter, OrderedDict, defaultdict: pairs
     made     [name, arguments] of a class in `MADE`
-    stdlib   [module, name] of a standard thing  same     a container that came before, by its number
-    remote   a thing that stays where it is, by its number
+    same     a container that both instances have, or that came before, by its number
+
+Between instances also: the kinds of `containers.KINDS`, `const` (`NotImplemented`, `Ellipsis`), and what the two ends of a
+connection agree on (`remote.py`).
 
 Containers that can change are numbered as they come, each before what it holds, so that sharing, cycles and changes survive.
 """
@@ -18,12 +20,15 @@ from . import isolation
 
 isolation.own_builtins(globals())
 
-import collections  # noqa: E402
 import datetime  # noqa: E402
 import decimal  # noqa: E402
 import fractions  # noqa: E402
 import math  # noqa: E402
 import sys  # noqa: E402
+import types  # noqa: E402
+import typing  # noqa: E402
+
+from . import containers  # noqa: E402
 
 # Deeper values than this are told as their kind only.
 DEPTH = 200
@@ -48,19 +53,17 @@ MADE = {
     datetime.timezone: _reduced,
 }
 _MADE_BY_NAME = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in MADE}
+_CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
 
-# Containers that can change: class -> the name of its kind. Lists are arrays and need none.
-CONTAINERS = {
-    list: None,
-    dict: "dict",
-    set: "set",
-    bytearray: "bytearray",
-    collections.deque: "deque",
-    collections.Counter: "Counter",
-    collections.OrderedDict: "OrderedDict",
-    collections.defaultdict: "defaultdict",
-}
-_CONTAINERS_BY_NAME = {name: kind for kind, name in CONTAINERS.items() if name}
+
+def is_flat(value):
+    """Whether a value travels as it is."""
+    kind = type(value)
+    if kind is int:
+        return -SMALL <= value < SMALL
+    if kind is str:
+        return value.isascii() and len(value) < 1_000_000
+    return value is None or kind is bool or kind is float and _finite(value)
 
 
 class TooLong(Exception):
@@ -68,14 +71,18 @@ class TooLong(Exception):
 
 
 class Packer:
-    """Writes values."""
+    """Writes values. `shared` are the containers the other instance has; without it only plain data is written as it is."""
 
-    def __init__(self, export, room, known=()):
+    def __init__(self, export, room, shared=None):
         self.export = export
         self.room = room
+        self.shared = shared
+        self.kinds = containers.PLAIN if shared is None else containers.KINDS
+        self.next, self.step = (0, 1) if shared is None else (shared.next, 2)
         # Containers are kept alive here: an identity may be used again only after its object is gone.
-        self.containers = list(known)
-        self.numbers = {id(value): number for number, value in enumerate(self.containers)}
+        self.containers, self.numbers = [], {}
+        # Numbers of all containers that were met.
+        self.seen = set()
 
     def pack(self, value, depth=0):
         kind = type(value)
@@ -90,52 +97,49 @@ class Packer:
         if depth > DEPTH:
             return {"$": "deep", "v": kind.__name__}
         self._spend(1)
-        if kind in CONTAINERS:
-            number = self.numbers.get(id(value))
-            if number is not None:
-                return {"$": "same", "v": number}
-            self.numbers[id(value)] = len(self.containers)
-            self.containers.append(value)
-            return self.content(value, depth)
+        if kind in self.kinds:
+            return self.container(value, self.kinds[kind], depth)
         if kind is tuple:
-            return {"$": "tuple", "v": self._sequence(value, depth)}
+            return {"$": "tuple", "v": self.sequence(value, depth)}
         if kind is frozenset:
-            return {"$": "frozenset", "v": self._sequence(sorted_if_possible(value), depth)}
+            return {"$": "frozenset", "v": self.sequence(containers.in_order(value), depth)}
         if kind is bytes:
-            self._spend(len(value) // 64)
-            return {"$": "bytes", "v": value.decode("latin-1")}
+            return self.bytes("bytes", value)
         if kind is complex:
             return {"$": "complex", "v": [self.pack(value.real), self.pack(value.imag)]}
         if kind in (range, slice):
             parts = [self.pack(part, depth + 1) for part in (value.start, value.stop, value.step)]
             return {"$": kind.__name__, "v": parts}
         if kind in MADE:
-            arguments = [self.pack(argument, depth + 1) for argument in MADE[kind](value)]
-            return {"$": "made", "v": [f"{kind.__module__}.{kind.__qualname__}", {"$": "tuple", "v": arguments}]}
+            return self.made(f"{kind.__module__}.{kind.__qualname__}", MADE[kind](value), depth)
+        if value is NotImplemented or value is Ellipsis:
+            return {"$": "const", "v": repr(value)} if self.shared is not None else self.export(self, value, depth)
         return self.export(self, value, depth)
 
-    def content(self, value, depth=0):
-        """What a container holds."""
-        kind = type(value)
-        if kind is list:
-            return self._sequence(value, depth)
-        if kind is set:
-            return {"$": "set", "v": self._sequence(sorted_if_possible(value), depth)}
-        if kind is bytearray:
-            self._spend(len(value) // 64)
-            return {"$": "bytearray", "v": bytes(value).decode("latin-1")}
-        if kind is collections.deque:
-            return {"$": "deque", "v": self._sequence(value, depth), "maxlen": value.maxlen}
-        packed = {"$": CONTAINERS[kind], "v": self._pairs(value, depth)}
-        if kind is collections.defaultdict:
-            packed["factory"] = self.pack(value.default_factory, depth + 1)
-        return packed
+    def made(self, name, arguments, depth):
+        """Something that is made again from arguments."""
+        packed = [self.pack(argument, depth + 1) for argument in arguments]
+        return {"$": "made", "v": [name, {"$": "tuple", "v": packed}]}
+
+    def container(self, value, kind, depth):
+        """A container: its content where the other side does not have it, else its number."""
+        number = self.numbers.get(id(value))
+        if number is None and self.shared is not None:
+            number = self.shared.numbers.get(id(value))
+        if number is not None:
+            self.seen.add(number)
+            return {"$": "same", "v": number}
+        number = self.numbers[id(value)] = self.next
+        self.next += self.step
+        self.seen.add(number)
+        self.containers.append((number, value, kind))
+        return kind.pack(self, value, depth)
 
     def plain(self, value, depth=0):
         """A value of a class derived from a builtin one, as that builtin; `None` where there is none."""
         for base in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset):
             if isinstance(value, base):
-                return self.pack(_base(base, value), depth + 1)
+                return self.pack(base_value(base, value), depth + 1)
         return None
 
     def _spend(self, parts):
@@ -153,7 +157,11 @@ class Packer:
             return {"$": "str", "v": [ord(character) for character in value]}
         return value
 
-    def _sequence(self, value, depth):
+    def bytes(self, tag, value):
+        self._spend(len(value) // 64)
+        return {"$": tag, "v": bytes(value).decode("latin-1")}
+
+    def sequence(self, value, depth):
         self._spend(len(value))
         kinds = set(map(type, value))
         if kinds == {int} and -SMALL <= min(value) and max(value) < SMALL:
@@ -162,12 +170,12 @@ class Packer:
             return list(value)
         return [self.pack(element, depth + 1) for element in value]
 
-    def _pairs(self, value, depth):
+    def pairs(self, value, depth):
         self._spend(len(value))
         return [[self.pack(key, depth + 1), self.pack(held, depth + 1)] for key, held in dict.items(value)]
 
 
-def _base(base, value):
+def base_value(base, value):
     """The builtin inside a value of a derived class, by the builtin's own methods."""
     if base is int:
         return int.__add__(value, 0)
@@ -182,37 +190,28 @@ def _base(base, value):
     return base(base.__iter__(value))
 
 
-def sorted_if_possible(value):
-    """Elements of a set in an order that does not depend on addresses, where they can be ordered."""
-    try:
-        return sorted(value)
-    except Exception:
-        return list(value)
-
-
 class Unpacker:
-    """Reads values. `reference` reads what is no data."""
+    """Reads values. `reference` reads what is no data; `shared` finds containers of earlier messages."""
 
-    def __init__(self, reference, known=()):
+    def __init__(self, reference, shared=None, first=0):
         self.reference = reference
-        self.containers = list(known)
+        self.shared = shared
+        self.next, self.step = first, 1 if shared is None else 2
+        # Containers of this message, by number.
+        self.containers = {}
+        self.seen = set()
 
     def unpack(self, packed):
         kind = type(packed)
         if kind is list:
-            return self.fill(self._new([]), packed)
+            return self.container(containers.KINDS[list], packed)
         if kind is not dict:
             return packed
         tag, value = packed["$"], packed["v"]
         if tag == "tuple":
             return tuple(map(self.unpack, value))
-        if tag in _CONTAINERS_BY_NAME:
-            container = _CONTAINERS_BY_NAME[tag]
-            if tag == "deque":
-                return self.fill(self._new(container(maxlen=packed["maxlen"])), packed)
-            return self.fill(self._new(container()), packed)
         if tag == "same":
-            return self.containers[value]
+            return self._known(value)
         if tag == "frozenset":
             return frozenset(map(self.unpack, value))
         if tag == "bytes":
@@ -229,41 +228,40 @@ class Unpacker:
             return range(*map(self.unpack, value))
         if tag == "slice":
             return slice(*map(self.unpack, value))
-        if tag == "made":
+        if tag == "const":
+            return _CONSTANTS[value]
+        if tag == "made" and value[0] in _MADE_BY_NAME:
             return _MADE_BY_NAME[value[0]](*self.unpack(value[1]))
-        return self.reference(packed)
+        if tag in containers.BY_TAG and tag is not None:
+            return self.container(containers.BY_TAG[tag], packed)
+        return self.reference(self, packed)
 
-    def fill(self, container, packed):
-        """Gives a container the content that was packed for it."""
-        if type(packed) is list:
-            container[:] = map(self.unpack, packed)
-            return container
-        tag, value = packed["$"], packed["v"]
-        if tag == "bytearray":
-            container[:] = value.encode("latin-1")
-            return container
-        if tag in ("set", "deque"):
-            content = list(map(self.unpack, value))
-            container.clear()
-            (container.update if tag == "set" else container.extend)(content)
-            return container
-        content = [(self.unpack(key), self.unpack(held)) for key, held in value]
-        container.clear()
-        # Not `update`: of a counter it would add.
-        for key, held in content:
-            container[key] = held
-        if tag == "defaultdict":
-            container.default_factory = self.unpack(packed["factory"])
+    def container(self, kind, packed, container=None):
+        """A container that comes with its content; `container` is the one to fill where it is made already."""
+        container = kind.new(packed) if container is None else container
+        self.containers[self.next] = (container, kind)
+        self.seen.add(self.next)
+        self.next += self.step
+        kind.fill(self, container, packed)
         return container
 
-    def _new(self, container):
-        self.containers.append(container)
-        return container
+    def refill(self, container, kind, packed):
+        """Gives a container new content, which must be of its kind."""
+        tag = packed["$"] if type(packed) is dict else None
+        if tag != kind.tag:
+            raise ValueError(f"content of kind `{tag}` for a container of kind `{kind.tag}`")
+        kind.fill(self, container, packed)
+
+    def _known(self, number):
+        self.seen.add(number)
+        if number in self.containers:
+            return self.containers[number][0]
+        return self.shared.entries[number][0]
 
 
 def standard(module, name):
     """A thing of the standard library, from this instance's own copy."""
-    if module.partition(".")[0] not in sys.stdlib_module_names and module != "builtins":
+    if module.partition(".")[0] not in _LIBRARY:
         raise ImportError(f"`{module}` is no module of the standard library")
     thing = __import__(module, fromlist=["_"])
     for part in name.split(".") if name else ():
@@ -271,16 +269,39 @@ def standard(module, name):
     return thing
 
 
+_LIBRARY = sys.stdlib_module_names | {"builtins"}
+_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
+          types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType)
+
+
 def standard_name(value):
     """Module and name of a thing of the standard library that can be found again by them; `None` for others."""
-    if type(value) is type(sys):
+    kind = type(value)
+    if kind is types.ModuleType:
         name = getattr(value, "__name__", None)
         known = type(name) is str and name.partition(".")[0] in sys.stdlib_module_names
         return [name, ""] if known and sys.modules.get(name) is value else None
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if type(module) is not str or type(name) is not str or "<" in name:
+    if not issubclass(kind, _NAMED) and kind.__module__ not in ("typing", "functools", "operator"):
         return None
-    try:
-        return [module, name] if standard(module, name) is value else None
-    except Exception:
+    module = getattr(value, "__module__", None)
+    if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
+        module = value.__objclass__.__module__
+    if type(module) is not str or module.partition(".")[0] not in _LIBRARY:
         return None
+    for attribute in ("__qualname__", "__name__", "_name"):
+        # Methods of hidden objects, such as `random.seed`, are found by their plain name.
+        name = getattr(value, attribute, None)
+        if type(name) is not str or "<" in name:
+            continue
+        try:
+            if standard(module, name) is value:
+                return [module, name]
+        except Exception:
+            continue
+    return None
+
+
+def is_typing_form(thing):
+    """Whether a thing is what annotations are made of, as `typing.List`: it computes nothing."""
+    return type(thing).__module__ == "typing" and not isinstance(thing, type) and getattr(typing, getattr(
+        thing, "_name", None) or "", None) is thing

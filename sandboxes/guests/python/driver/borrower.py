@@ -1,0 +1,119 @@
+"""The program's end of the connection with the judging instance, whose word it takes."""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+from . import containers, failures, lent, library, remote, state, values  # noqa: E402
+
+
+class Borrower(remote.Peer):
+    widest_exception = BaseException
+
+    def __init__(self):
+        super().__init__(1)
+        # One entry for each deep copy that met things of the text.
+        self.copies = []
+        lent.serve(self)
+
+    def export_own(self, packer, value, depth):
+        made = library.arguments(value, data_only=True)
+        if made is not None:
+            return packer.made(*made, depth)
+        of_text = lent.value_of_class(value)
+        if of_text is not None:
+            return {"$": "new", "v": of_text[0], "args": [packer.pack(argument, depth + 1) for argument in of_text[1]]}
+        name = values.standard_name(value)
+        if name is not None and may_be_named(value):
+            return {"$": "stdlib", "v": name}
+        if isinstance(value, type) and issubclass(value, BaseException):
+            return failures.reference_to_class(self, packer, value, depth)
+        reference = {"$": "remote", "v": self.lend(value)}
+        if type(value) is _COROUTINE:
+            reference["coroutine"] = True
+        return reference
+
+    def reference_to_theirs(self, unpacker, packed):
+        tag, number = packed["$"], packed["v"]
+        if tag == "class":
+            return self.stand_in(number, lambda: lent.make_class(self, unpacker, number, packed["is"]))
+        if tag == "function":
+            return self.stand_in(number, lambda: lent.make_function(packed))
+        if tag == "made":
+            return library.make(number[0], unpacker.unpack(number[1]), False)
+        if tag == "stdlib":
+            return values.standard(*number)
+        if tag == "bound":
+            return getattr(unpacker.unpack(number), packed["name"])
+        if tag == "remote" and "exception" in packed:
+            return self.stand_in(number, lambda: failures.class_of(self, number, packed))
+        if tag == "remote" and "coroutine" in packed:
+            return self._run(number)
+        if tag == "remote":
+            return self.stand_in(number, lambda: lent.make_object(self, unpacker, packed))
+        raise ValueError(f"a value of kind `{tag}` cannot be read")
+
+    async def _run(self, number):
+        """A coroutine of the text: it runs there, to its end, when it is awaited here."""
+        return self.ask(number, "run")
+
+    def ask_about(self, thing, method, args, kwargs):
+        """Asks about a value of a class of the text that the text does not have."""
+        number, arguments = lent.value_of_class(thing)
+        made = self.ask(number, "new", tuple(arguments))
+        return self.ask(self.origins[id(made)], method, args, kwargs)
+
+    # Exceptions.
+
+    def exception_namespace(self, number, reference):
+        return lent.make_exception(self, number, reference)
+
+    def may_raise(self, kind, method):
+        return True
+
+    def new_exception(self, kind, args):
+        return lent._builtin(kind).__new__(kind, *args) if hasattr(kind, "_assay_class") else kind(*args)
+
+    def mark(self, error, raised):
+        error._assay_number = raised["thing"]
+        if "limit" in raised:
+            error._assay_limit = tuple(raised["limit"])
+
+    def told_of(self, error):
+        try:
+            told = str(error)
+        except Exception:
+            told = ""
+        return {"told": told[:10_000], "text": failures.describe(error)}
+
+    def read_state(self, request, unpacker):
+        if "state" in request:
+            state.apply(request["state"], unpacker)
+
+
+async def _nothing():
+    pass
+
+
+_coroutine = _nothing()
+_COROUTINE = type(_coroutine)
+_coroutine.close()
+
+
+def may_be_named(thing):
+    """Whether the text takes a standard thing by the program's word: modules, exceptions, classes of plain data and what
+    annotations are made of. Anything else could be called for what it does here."""
+    if type(thing) is type(values):
+        return True
+    if not isinstance(thing, type):
+        return values.is_typing_form(thing)
+    if issubclass(thing, BaseException):
+        return failures.is_ordinary(thing)
+    return thing in DATA
+
+
+DATA = frozenset(
+    [bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type(None)]
+    + list(containers.PLAIN)
+    + list(values.MADE)
+)

@@ -1,0 +1,70 @@
+"""Which names a text uses and sets, read from its bytecode in one pass."""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+import opcode  # noqa: E402
+import types  # noqa: E402
+
+_OP = opcode.opmap
+_EXTENDED = _OP["EXTENDED_ARG"]
+_LOADS = {_OP["LOAD_NAME"]: 0, _OP["LOAD_GLOBAL"]: 1, _OP["LOAD_FROM_DICT_OR_GLOBALS"]: 0}
+_ATTRIBUTE = _OP["LOAD_ATTR"]
+_STORES = (_OP["STORE_NAME"], _OP["STORE_GLOBAL"])
+_STORE_ATTRIBUTE = _OP["STORE_ATTR"]
+IMPORTS = (_OP["IMPORT_NAME"], _OP["IMPORT_FROM"])
+
+
+class Names:
+    """Of all the codes of a text together."""
+
+    def __init__(self, codes):
+        # Every name, attributes included.
+        self.all = set()
+        # Names loaded from the module or the builtins, and names set there.
+        self.loaded, self.stored = set(), set()
+        self.stored_attributes = set()
+        # Loaded names of which a part is used, as in `math.isclose`.
+        self.looked_into = set()
+        self.strings = set()
+        for code in codes:
+            self._read(code, code)
+
+    def _read(self, code, module):
+        names = code.co_names
+        self.all.update(names)
+        # In the body of a class the same instruction sets attributes of the class.
+        stores = _STORES if code is module else _STORES[1:]
+        text, extended, last = code.co_code, 0, None
+        for index in range(0, len(text) if names else 0, 2):
+            operation, argument = text[index], text[index + 1] | extended
+            if operation == 0:
+                continue
+            if operation == _EXTENDED:
+                extended = argument << 8
+                continue
+            extended = 0
+            if operation == _ATTRIBUTE:
+                if last is not None:
+                    self.looked_into.add(last)
+                last = None
+            elif operation in _LOADS:
+                last = names[argument >> _LOADS[operation]]
+                self.loaded.add(last)
+                continue
+            elif operation in stores:
+                self.stored.add(names[argument])
+            elif operation == _STORE_ATTRIBUTE:
+                self.stored_attributes.add(names[argument])
+            last = None
+        for constant in code.co_consts:
+            if type(constant) is types.CodeType:
+                self._read(constant, module)
+            elif type(constant) is str and len(constant) < 200:
+                self.strings.add(constant)
+
+
+def imports_at(frame_code, index):
+    """Whether the instruction at an offset is an import statement's."""
+    return frame_code.co_code[index] in IMPORTS

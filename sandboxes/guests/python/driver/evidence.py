@@ -1,0 +1,210 @@
+"""What a report shows of a test: the assert that failed with both values, and the last calls of the program."""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+import ast  # noqa: E402
+import collections  # noqa: E402
+import operator  # noqa: E402
+
+from . import containers, messages, suspicious, values  # noqa: E402
+
+CALLS = 3
+TEXT = 400
+ALL = 16 << 10
+
+COMPARISONS = {
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Is: ("is", operator.is_),
+    ast.IsNot: ("is not", operator.is_not),
+    ast.In: ("in", lambda left, right: left in right),
+    ast.NotIn: ("not in", lambda left, right: left not in right),
+}
+_BY_SIGN = dict(COMPARISONS.values())
+
+# The name under which a text's asserts find what compares for them.
+NAME = "_assay_compare"
+
+
+class Recorder:
+    """Keeps what a report may need; nothing is written down before a test has failed."""
+
+    def __init__(self, shared):
+        self._shared = shared
+        self.calls = collections.deque(maxlen=CALLS)
+        # Names of things of the program, by number.
+        self.names = {}
+        self.compared = None
+
+    def compare(self, where, left, right):
+        """Compares for an assert."""
+        result = _BY_SIGN[where[0]](left, right)
+        # Those of a true one need not be kept alive.
+        self.compared = None if result is True else (where, left, right)
+        return result
+
+    def name_result(self, request, value):
+        """Names a thing of the program by how the text came by it."""
+        if type(value) is dict and value.get("$") == "remote" and type(value["v"]) is int:
+            owner = self.names.get(request["target"], "object")
+            part = "(...)" if request["method"] == "__call__" else f".{request['args'][0]}"
+            self.names.setdefault(value["v"], f"{owner}{part}"[:TEXT])
+
+    def report(self, source, line, file):
+        """The evidence, at most `ALL` bytes of JSON."""
+        told = {"file": file, "line": line} if line else {}
+        if line:
+            lines = source.splitlines()
+            told["source"] = lines[line - 1].strip()[:TEXT] if line <= len(lines) else ""
+        if self.compared is not None and self._failed_at(file, line):
+            (sign, *_), left, right = self.compared
+            told |= {"operator": sign, "left": shown(left), "right": shown(right)}
+        if self.calls:
+            told["calls"] = [self._call(*call) for call in self.calls]
+        while len(messages.dumps(told)) > ALL and told.get("calls"):
+            told["calls"].pop(0)
+        return told
+
+    def _failed_at(self, file, line):
+        _, compared_in, first, last = self.compared[0]
+        return line is not None and compared_in == file and first <= line <= last
+
+    def _call(self, request, reply):
+        known = {}
+        read = self._reader(request, known)
+        parts = [read(argument) for argument in request["args"]]
+        parts += [f"{name}={read(value)}" for name, value in request.get("kwargs", {}).items()]
+        told = {"call": f"{self.names.get(request['target'], 'object')}({', '.join(parts)})"[:TEXT]}
+        if reply is None:
+            return told
+        if "raised" in reply:
+            lines = str(reply["raised"].get("text", "")).strip().splitlines()
+            told["raised"] = lines[-1][:TEXT] if lines else "an exception of the test"
+        elif "exited" in reply:
+            told["raised"] = f"SystemExit: {reply['exited']}"[:TEXT]
+        else:
+            told["returned"] = self._reader(reply, known)(reply.get("value"))
+        return told
+
+    def _reader(self, message, known):
+        """Reads values of a message as Python writes them. Containers are numbered as they were when it was sent; `known` are
+        those of the request."""
+        unpacker = values.Unpacker(_reference, _Shared(self._shared, known), message.get("first", 0))
+        try:
+            for _, content in message.get("changed", ()):
+                kind = containers.BY_TAG[content["$"] if type(content) is dict else None]
+                unpacker.refill(kind.new(content), kind, content)
+        except Exception:
+            return lambda packed: "..."
+
+        def read(packed):
+            try:
+                return shown(unpacker.unpack(packed))
+            except Exception:
+                return "..."
+            finally:
+                known.update(unpacker.containers)
+
+        return read
+
+
+_BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", collections.deque: "[]"}
+
+
+def _parts(value, depth=0):
+    """The notation of a value piece by piece, so that no more of it is made than is shown."""
+    kind = type(value)
+    if kind is suspicious.Remote:
+        yield "<object of the program>"
+    elif kind is str:
+        yield repr(value[:TEXT])
+    elif kind in _BRACKETS and depth < 20:
+        first, last = _BRACKETS[kind]
+        yield first
+        for index, part in enumerate(value.items() if kind is dict else value):
+            if index:
+                yield ", "
+            if kind is dict:
+                yield from _parts(part[0], depth + 1)
+                yield ": "
+                part = part[1]
+            yield from _parts(part, depth + 1)
+        yield ("," if kind is tuple and len(value) == 1 else "") + last
+    elif kind in (bytes, bytearray):
+        yield repr(value[:TEXT])
+    else:
+        yield repr(value)
+
+
+def shown(value):
+    """Bounded notation. Of the program's things only that they are such: they are not asked."""
+    text, rest = "", _parts(value)
+    try:
+        for part in rest:
+            text += part
+            if len(text) > TEXT:
+                return text[: TEXT - 1] + "…"
+        return text
+    except BaseException:
+        return f"<{type(value).__name__}>"[:TEXT]
+
+
+class _Named:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+class _Shared:
+    """Containers that both instances have: those of a request, others as they are now."""
+
+    def __init__(self, shared, known):
+        self._shared, self._known = shared, known
+        self.entries = self
+
+    def __getitem__(self, number):
+        return self._known.get(number) or self._shared.entries.get(number) or [_Named("...")]
+
+
+def _reference(unpacker, packed):
+    kind, value = packed["$"], packed["v"]
+    name = packed.get("name") or packed.get("exception") or (value[-1] if kind == "stdlib" else None)
+    if kind == "made":
+        return _Named(f"{value[0]}(...)")
+    if type(name) is not str:
+        return _Named("<object>")
+    return _Named(name if name.startswith("<") else f"<{name}>")
+
+
+def compiled(text, name):
+    """A text's tree, and its code, in which asserts of one comparison keep both values for a report."""
+    tree = ast.parse(text, name)
+    _keep_operands(tree, name)
+    return tree, compile(tree, name, "exec", dont_inherit=True)
+
+
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def _keep_operands(node, file):
+    """Changes asserts of one comparison, among statements only: expressions hold none."""
+    for name in _BODIES:
+        for statement in getattr(node, name, None) or ():
+            if type(statement) is not ast.Assert:
+                _keep_operands(statement, file)
+                continue
+            test = statement.test
+            if type(test) is ast.Compare and len(test.ops) == 1:
+                sign = COMPARISONS[type(test.ops[0])][0]
+                where = ast.copy_location(ast.Constant((sign, file, statement.lineno, statement.end_lineno)), test)
+                function = ast.copy_location(ast.Name(NAME, ast.Load()), test)
+                call = ast.Call(function, [where, test.left, test.comparators[0]], [])
+                statement.test = ast.copy_location(call, test)

@@ -1,0 +1,151 @@
+"""Exceptions: how they travel between instances, and how they are described.
+
+An exception that travels back to where it was raised is that very exception again. One of the other instance's own classes is an
+instance of a class made here, since `except` takes nothing else.
+"""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+from . import values  # noqa: E402
+
+# Modules whose exceptions mean something to a text. Others could end a test runner as if all were well.
+EXCEPTIONS = frozenset(
+    "builtins json.decoder decimal statistics zlib binascii struct re queue _queue asyncio.exceptions graphlib dataclasses "
+    "concurrent.futures._base configparser _csv tomllib _pickle pickle copy enum socket uuid zipfile".split()
+)
+
+
+def is_ordinary(kind):
+    """Whether the text takes an exception class by the program's word."""
+    return issubclass(kind, Exception) and kind.__module__ in EXCEPTIONS
+
+
+class Raised:
+    """Exceptions that went to the other instance: the last few, since each keeps the frames it passed through."""
+
+    KEPT = 64
+
+    def __init__(self):
+        self._errors, self._count = {}, 0
+
+    def add(self, error):
+        """A negative number, as lent things have none."""
+        self._count += 1
+        self._errors[-self._count] = error
+        self._errors.pop(self.KEPT - self._count, None)
+        return -self._count
+
+    def get(self, number):
+        return self._errors.get(number)
+
+
+def packed(peer, error):
+    """An exception for the other instance."""
+    packer = values.Packer(peer.export, 10_000, peer.nothing_shared())
+    if (theirs := peer.number_of_theirs(error)) is not None:
+        return {"same": theirs}
+    kind = type(error)
+    own = values.standard_name(kind) is None
+    try:
+        # Some standard exceptions are made from more than their `args`.
+        args = error.args if own else error.__reduce__()[1]
+        raised = {"class": packer.pack(kind), "args": [packer.pack(argument) for argument in args]}
+    except Exception:
+        raised = {"class": packer.pack(RuntimeError), "args": []}
+    raised["thing"] = peer.lend(error) if own else peer.raised.add(error)
+    raised |= peer.told_of(error)
+    limit = limit_of(error)
+    if limit is not None:
+        raised["limit"] = limit
+    return raised
+
+
+def unpacked(peer, raised, method):
+    """An exception of the other instance as one of this. `method` is what was asked for; only `__next__` may end a loop."""
+    if "same" in raised:
+        return peer.own_exception(raised["same"])
+    unpacker = values.Unpacker(peer.reference, peer.nothing_shared())
+    kind = unpacker.unpack(raised["class"])
+    if not (isinstance(kind, type) and issubclass(kind, BaseException) and peer.may_raise(kind, method)):
+        kind = RuntimeError
+    try:
+        error = peer.new_exception(kind, [unpacker.unpack(argument) for argument in raised["args"]])
+    except Exception:
+        error = RuntimeError(str(raised.get("text", "")))
+    peer.mark(error, raised)
+    return error
+
+
+def class_of(peer, number, reference):
+    """A class of this instance in place of an exception class of the other."""
+    bases = tuple(map(peer.unpacker().unpack, reference["bases"]))
+    if not bases or not all(isinstance(base, type) and issubclass(base, peer.widest_exception) for base in bases):
+        bases = (Exception,)
+    name, namespace = str(reference["exception"]), peer.exception_namespace(number, reference)
+    try:
+        return type(name, bases, namespace)
+    except TypeError:
+        return type(name, (Exception,), namespace)
+
+
+def reference_to_class(peer, packer, kind, depth):
+    """How an exception class without a name in the library leaves."""
+    bases = [packer.pack(base, depth + 1) for base in kind.__bases__ if base is not object]
+    reference = {"$": "remote", "v": peer.lend(kind), "exception": kind.__name__, "bases": bases}
+    if kind.__str__ not in (BaseException.__str__, KeyError.__str__, OSError.__str__):
+        reference["str"] = True
+    return reference
+
+
+def limit_of(error):
+    """Cause and name where a limit of the sandbox raised the exception, or one that it follows from."""
+    for _ in range(20):
+        if error is None:
+            return None
+        try:
+            limit = error._assay_limit
+            if type(limit) is tuple and len(limit) == 2 and all(type(part) is str for part in limit):
+                return [part[:100] for part in limit]
+        except BaseException:
+            pass
+        if type(error) is ModuleNotFoundError and type(error.name) is str and not _in_image(error.name):
+            return ["module", error.name.partition(".")[0][:100]]
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _in_image(name):
+    import _imp
+    import sys
+
+    top = name.partition(".")[0]
+    return top in sys.modules or top in sys.builtin_module_names or _imp.is_frozen(top)
+
+
+def exit_status(exit):
+    code = exit.code
+    return code if type(code) is int else 0 if code is None else 1
+
+
+def describe(error):
+    """An exception as Python prints it, the program's own lines only."""
+    import traceback
+
+    try:
+        text = "".join(traceback.format_exception(type(error), error, own_trace(error.__traceback__), limit=-20))
+    except Exception:
+        text = type(error).__name__
+    return text[-4000:]
+
+
+def is_driver(code):
+    return code.co_filename.startswith("<frozen _assay")
+
+
+def own_trace(trace):
+    """The trace from where the program's code begins: frames of the driver come first and say nothing."""
+    while trace is not None and is_driver(trace.tb_frame.f_code):
+        trace = trace.tb_next
+    return trace

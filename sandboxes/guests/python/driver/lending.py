@@ -1,0 +1,279 @@
+"""How things of the judging text are lent to the program: described once, so that stand-ins there behave alike, and used there
+within limits.
+
+The program may call what it was given and use what the data model and public attributes offer. It gets no way to frames, code,
+globals or modules of the text, and cannot replace the methods with which the text judges.
+"""
+
+from . import isolation
+
+isolation.own_builtins(globals())
+
+import copy  # noqa: E402
+import dataclasses  # noqa: E402
+import enum  # noqa: E402
+import functools  # noqa: E402
+import inspect  # noqa: E402
+import types  # noqa: E402
+import typing  # noqa: E402
+import unittest  # noqa: E402
+import unittest.mock  # noqa: E402
+
+from . import containers, failures, library, operations, values  # noqa: E402
+
+# The module the text runs in: test runners look for its classes there.
+MODULE = "__main__"
+
+# Immutable builtin classes whose value stands in the program's instance as well.
+VALUES = (int, float, complex, str, bytes, tuple, frozenset)
+
+# Nothing of these may be used: they lead to the text's code and data.
+_CLOSED = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
+_RUNNING = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+_RUNNING_METHODS = frozenset("send throw close asend athrow aclose".split())
+# Attributes of the library's classes that lead to code or change what a class is.
+_CLOSED_NAMES = frozenset("mro register".split())
+_MOCK = frozenset(name for name in dir(unittest.mock.MagicMock()) + dir(unittest.mock.AsyncMock()) if name[0] != "_")
+
+# Abstract classes of the library from which a stand-in may derive: they hold no data.
+_ABSTRACT = ("abc", "collections.abc", "numbers")
+
+
+def export(peer, packer, value, depth):
+    """How a thing of the text leaves for the program."""
+    kind = type(value)
+    made = library.arguments(value)
+    if made is not None:
+        return packer.made(*made, depth)
+    name = values.standard_name(value)
+    if name is not None:
+        return {"$": "stdlib", "v": name}
+    if isinstance(value, type):
+        return _class(peer, packer, value, depth)
+    if kind is types.FunctionType:
+        return _function(peer, value)
+    if kind is types.MethodType or kind is types.BuiltinMethodType and not inspect.ismodule(value.__self__):
+        owner, name = value.__self__, value.__name__
+        if type(owner) in containers.KINDS or _is_own_method(owner, name, value):
+            return {"$": "bound", "v": packer.pack(owner, depth + 1), "name": name}
+    if kind is types.CoroutineType:
+        return {"$": "remote", "v": peer.lend(value), "coroutine": True}
+    reference = {"$": "remote", "v": peer.lend(value), "class": _class(peer, packer, kind, depth)}
+    if _is_of_text(kind):
+        if (container := containers.inside(kind)) is not None:
+            reference["inside"] = packer.container(value, container, depth)
+        elif (base := _value_base(kind)) is not None:
+            reference["inside"] = packer.pack(values.base_value(base, value), depth + 1)
+    return reference
+
+
+def _is_own_method(owner, name, method):
+    """Whether a bound method is what an attribute of a lent object gives."""
+    if isinstance(owner, type) or type(owner).__module__ != MODULE or name.startswith("_"):
+        return False
+    found = inspect.getattr_static(type(owner), name, None)
+    return found is getattr(method, "__func__", None) and name not in getattr(owner, "__dict__", ())
+
+
+def _is_of_text(kind):
+    return kind.__module__ == MODULE
+
+
+def _value_base(kind):
+    return next((base for base in VALUES if issubclass(kind, base)), None)
+
+
+def _function(peer, function):
+    """A function: what a caller and `inspect` see of it. Values of defaults stay here."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    names = code.co_varnames[:count]
+    keyword_defaults = sorted(function.__kwdefaults__ or ())
+    shape = [code.co_posonlyargcount, code.co_argcount, code.co_kwonlyargcount, code.co_flags & 12,
+             len(function.__defaults__ or ()), keyword_defaults]
+    return {"$": "function", "v": peer.lend(function), "name": function.__name__, "qualname": function.__qualname__,
+            "doc": _text(function.__doc__), "names": list(names), "shape": shape,
+            "coroutine": inspect.iscoroutinefunction(function)}
+
+
+def _text(value):
+    return value[:1000] if isinstance(value, str) else None
+
+
+# Classes.
+
+
+def _class(peer, packer, kind, depth):
+    if issubclass(kind, BaseException):
+        return failures.reference_to_class(peer, packer, kind, depth)
+    number = peer.lend(kind)
+    reference = {"$": "class", "v": number}
+    if number not in peer.described:
+        peer.described.add(number)
+        reference["is"] = describe(peer, packer, kind, depth)
+    return reference
+
+
+def describe(peer, packer, kind, depth=0):
+    """A class: its name, its bases, and which methods its instances have."""
+    told = {"name": kind.__name__, "qualname": kind.__qualname__, "module": kind.__module__, "doc": _text(kind.__doc__)}
+    if not _is_of_text(kind):
+        return told | {"bases": [], "members": _members(reversed(kind.__mro__[:-1])), "standard": _standard_class(kind)}
+    if _is_record(kind):
+        own = {*kind._fields, "__repr__"} if _made_by_library(kind.__repr__) else kind._fields
+        return told | {"kind": "record", "fields": list(kind._fields), "members": _members([kind], own),
+                       "defaults": [[name, packer.pack(value, depth + 1)] for name, value in kind._field_defaults.items()]}
+    if issubclass(kind, enum.Enum) and len(kind):
+        return told | _enumeration(peer, packer, kind, depth)
+    bases, flat, standard = [], [kind], None
+    for base in kind.__bases__:
+        if _is_of_text(base):
+            bases.append(_class(peer, packer, base, depth + 1))
+        elif base in VALUES or base in containers.KINDS or base.__module__ in _ABSTRACT:
+            bases.append({"$": "stdlib", "v": values.standard_name(base) or [base.__module__, base.__qualname__]})
+        elif base is not object and base is not typing.Generic and base is not typing.Protocol:
+            flat += [part for part in base.__mro__ if part is not object and part not in flat]
+            standard = standard or _standard_class(base)
+    told |= {"bases": bases, "members": _members(reversed(flat)), "standard": standard}
+    if "__match_args__" in vars(kind):
+        told["match"] = [str(name) for name in kind.__match_args__]
+    if hasattr(kind, "__class_getitem__"):
+        told["generic"] = True
+    if dataclasses.is_dataclass(kind):
+        told["fields"] = [[field.name, field.init, field.kw_only] for field in dataclasses.fields(kind)]
+    return told
+
+
+def _is_record(kind):
+    return kind.__bases__ == (tuple,) and type(getattr(kind, "_fields", None)) is tuple
+
+
+def _standard_class(kind):
+    """Name of the class of the library that instances are to be taken for."""
+    for part in kind.__mro__[:-1]:
+        name = values.standard_name(part)
+        if name is not None:
+            return name
+    for name in ("GeneratorType", "AsyncGeneratorType", "MethodType", "BuiltinMethodType", "FunctionType"):
+        if kind is getattr(types, name):
+            return ["types", name]
+    return None
+
+
+def _made_by_library(value):
+    """Whether `namedtuple` made a method: the program's instance makes its own."""
+    return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
+
+
+def _members(classes, but=()):
+    """Methods that classes define: name -> `m`ethod, `s`tatic, `c`lass method or `n`one."""
+    members = {}
+    for part in classes:
+        for name, value in list(vars(part).items()):
+            special = name.startswith("_")
+            if name in but or special and name not in operations.SPECIAL or name in _CLOSED_NAMES:
+                continue
+            if value is None:
+                if special:
+                    members[name] = "n"
+            elif isinstance(value, staticmethod):
+                members[name] = "s"
+            elif isinstance(value, (classmethod, types.ClassMethodDescriptorType)):
+                members[name] = "c"
+            elif special or isinstance(value, (types.FunctionType, types.MethodDescriptorType)):
+                members[name] = "m"
+            else:
+                members.pop(name, None)
+    return members
+
+
+def _enumeration(peer, packer, kind, depth):
+    """An enumeration: its members are made in the program's instance, each standing for one here."""
+    bases = [values.standard_name(base) for base in kind.__bases__ if not _is_of_text(base)]
+    members = [[name, packer.pack(member._value_, depth + 1), peer.lend(member)] for name, member in kind.__members__.items()]
+    return {"kind": "enum", "bases": [base for base in bases if base], "values": members,
+            "members": {name: how for name, how in _members([kind]).items() if name not in kind.__members__}}
+
+
+# What the program does with what it was lent.
+
+
+def do(peer, target, method, args, kwargs):
+    """Does what the program asks for; raises AttributeError or TypeError where it may not."""
+    if isinstance(target, _CLOSED):
+        raise AttributeError(f"`{method}` of this is not for the program")
+    if method == "special":
+        name, *rest = args
+        return _special(target, name)(*rest, **kwargs)
+    if method == "method":
+        name, *rest = args
+        return _attribute(target, name)(*rest, **kwargs)
+    if method == "__getattr__":
+        return _attribute(target, *args)
+    if method == "__setattr__":
+        name, value = args
+        return setattr(target, _settable(target, name), value)
+    if method == "__delattr__":
+        return delattr(target, _settable(target, *args))
+    if method == "__deepcopy__":
+        token, = args
+        if token is None or peer.copies[0] != token:
+            peer.copies = (token, {})
+        return copy.deepcopy(target, peer.copies[1])
+    if method == "new":
+        return tuple.__new__(target, args[0]) if _is_record(target) else target(*args)
+    if method == "derive" and isinstance(target, type):
+        raise peer.unsupported(f"deriving from `{target.__name__}`, a class of the test,")
+    if method in ("__call__", "run", "__copy__"):
+        return operations.METHODS[method](target, *args, **kwargs)
+    raise AttributeError(f"`{method}` is not for the program")
+
+
+def _special(target, name):
+    if type(name) is not str or name not in operations.SPECIAL:
+        raise AttributeError(f"`{name}` is not for the program")
+    for part in type(target).__mro__:
+        if name in vars(part):
+            method = vars(part)[name]
+            bind = getattr(type(method), "__get__", None)
+            return method if bind is None else bind(method, target, type(target))
+    raise AttributeError(name)
+
+
+def _attribute(target, name):
+    """A public attribute."""
+    if name == "__dict__":
+        return {key: value for key, value in vars(target).items() if type(key) is str and not key.startswith("_")}
+    if type(name) is not str or name.startswith("_") or name in _CLOSED_NAMES and isinstance(target, type):
+        raise _no_attribute(target, name)
+    if isinstance(target, _RUNNING) and name not in _RUNNING_METHODS:
+        raise _no_attribute(target, name)
+    kind = target if isinstance(target, type) else type(target)
+    if issubclass(kind, (unittest.TestCase, unittest.TestResult)) and hasattr(unittest.TestCase, name):
+        # These report how a test went.
+        raise _no_attribute(target, name)
+    return getattr(target, name)
+
+
+def _no_attribute(target, name):
+    return AttributeError(f"'{type(target).__name__}' object has no attribute '{name}'", name=str(name))
+
+
+def _settable(target, name):
+    """The name, where the program may set it: data of the text's objects, not the methods with which it judges."""
+    kind = target if isinstance(target, type) else type(target)
+    if type(name) is not str or name.startswith("_") or isinstance(target, types.FunctionType):
+        raise _no_attribute(target, name)
+    if isinstance(target, unittest.mock.NonCallableMock):
+        if name in _MOCK:
+            raise AttributeError(f"`{name}` of a mock of the test cannot be set")
+    elif not _is_of_text(kind) and not isinstance(target, functools.partial):
+        raise _no_attribute(target, name)
+    found = inspect.getattr_static(kind, name, None)
+    if isinstance(found, (types.FunctionType, types.MethodType, staticmethod, classmethod, type)) or (
+        callable(found) and not hasattr(type(found), "__set__")
+    ):
+        raise AttributeError(f"the method `{name}` of an object of the test cannot be replaced")
+    return name
+
+
