@@ -18,7 +18,10 @@ import tempfile
 from pathlib import Path
 
 # Percent of arguments with equal bits; 100 for every function that is not here.
-DOCUMENTED = {}
+DOCUMENTED = {
+    # CPython 3.13.5 multiplies by exp(-x) where 3.13.0 divides by exp(x): 100 with a native Python of the guest's version.
+    "complex ** complex": 80.0,
+}
 BLOCK = 1_000
 # A function with more differing blocks than this gets its share from these alone.
 EXPANDED = 20
@@ -207,7 +210,8 @@ def in_guest(binary, questions, answers):
             for number, (lines, expected) in enumerate(zip(questions, answers)):
                 tests = [{"stdin": line + "\n", "stdout": text + "\n"} for line, text in zip(lines, expected)]
                 limits = {"seconds": 60, "memory_mb": 256, "output_kb": 64}
-                task = {"type": "code", "language": "python", "tests": tests, "score": "fraction", "checker": "exact", "limits": limits}
+                task = {"type": "code", "language": "python", "tests": tests, "limits": limits}
+                task.update(score="fraction", checker="exact")
                 file.write(json.dumps({"id": str(number), "completion": f"```python\n{IN_GUEST}```", "task": task}) + "\n")
         done = subprocess.run([binary, "grade", str(items), "-o", str(results)], capture_output=True, text=True)
         if not results.exists():
@@ -267,7 +271,8 @@ def main():
     parser = argparse.ArgumentParser(description="Compare the guest's mathematical functions with a native Python's.")
     parser.add_argument("binary", metavar="BIN", help="the assay binary, with the Python image installed")
     parser.add_argument("--native", default=sys.executable, metavar="PYTHON", help="native Python (default: this one)")
-    parser.add_argument("--arguments", type=int, default=100_000, metavar="N", help="arguments of each function (default: %(default)s)")
+    arguments_help = "arguments of each function (default: %(default)s)"
+    parser.add_argument("--arguments", type=int, default=100_000, metavar="N", help=arguments_help)
     parser.add_argument("--only", nargs="*", metavar="FUNCTION", help="compare these functions alone")
     options = parser.parse_args()
     if options.arguments < 1:
