@@ -23,8 +23,8 @@ DOCUMENTED = {
     "complex ** complex": 80.0,
 }
 BLOCK = 1_000
-# A function with more differing blocks than this gets its share from these alone.
-EXPANDED = 20
+# A function with more differing blocks than this gets its share from these alone: a task has at most 10,000 tests.
+EXPANDED = 10
 
 PROGRAM = r'''
 import cmath, hashlib, math, operator, random, statistics, struct

@@ -1,5 +1,5 @@
 /* `fma`, for `math.fma` and the exact sums of `math`. The C library's works on
- * integers and takes twenty times as long. */
+ * integers and takes three times as long. */
 #include <wasm_simd128.h>
 
 double fma(double x, double y, double z)
