@@ -47,7 +47,7 @@ def fused(steps, name, headers):
     source = f"{FOLDER}/{name}.c"
     flags = FLAGS + SCALAR + RELAXED + ("-ffp-contract=fast", "-DASSAY_FUSED")
     rules = Path(fuse.__file__).read_bytes()
-    key = hash_of(sources.ZIG, steps.tree.name, steps.headers, GUEST, repr(flags), source, rules)
+    key = hash_of(sources.ZIG, sources.inputs_of(source), steps.headers, GUEST, repr(flags), source, rules)
     compiler = [str(steps.zig), "cc", "-target", GUEST]
 
     def make(out):

@@ -107,6 +107,7 @@ fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let mut config = Config::new();
     // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host charge fuel, so there is some.
     config.cranelift_opt_level(wasmtime::OptLevel::None).consume_fuel(true);
+    config.relaxed_simd_deterministic(true);
     config.max_wasm_stack(INIT_STACK).async_stack_size(2 * INIT_STACK);
     let engine = Engine::new(&config)?;
     let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };

@@ -46,6 +46,8 @@ fn config(scan: Enabled) -> Config {
         .consume_fuel(true)
         // The bits of a NaN would tell machines apart.
         .cranelift_nan_canonicalization(true)
+        // A fused multiply-add rounds once, on processors without the instruction too.
+        .relaxed_simd_deterministic(true)
         .cranelift_opt_level(OptLevel::Speed)
         .max_wasm_stack(WASM_STACK)
         // No guest runs on a stack of the engine's own, but the engine checks that it could.

@@ -28,10 +28,18 @@ class Borrower(remote.Peer):
             return {"$": "stdlib", "v": name}
         if isinstance(value, type) and issubclass(value, BaseException):
             return failures.reference_to_class(self, packer, value, depth)
+        if isinstance(value, type):
+            return self._class(value)
         reference = {"$": "remote", "v": self.lend(value)}
         if type(value) is _COROUTINE:
             reference["coroutine"] = True
+        elif type(value).__module__ != "builtins" and values.standard_name(type(value)) is None:
+            reference["class"] = self._class(type(value))
         return reference
+
+    def _class(self, kind):
+        names = [str(name)[:100] for name in (kind.__name__, kind.__qualname__, kind.__module__)]
+        return {"$": "remote", "v": self.lend(kind), "names": names}
 
     def reference_to_theirs(self, unpacker, packed):
         tag, number = packed["$"], packed["v"]

@@ -120,7 +120,7 @@ _BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", co
 def _parts(value, depth=0):
     """The notation of a value piece by piece, so that no more of it is made than is shown."""
     kind = type(value)
-    if kind is suspicious.Remote:
+    if suspicious.is_remote(value):
         yield "<object of the program>"
     elif kind is str:
         yield repr(value[:TEXT])

@@ -20,9 +20,9 @@ import typing  # noqa: E402
 
 from . import bytecode, evidence, failures, lending, library, messages, remote, state, suspicious, values  # noqa: E402
 from .borrower import may_be_named  # noqa: E402
+from .suspicious import FILES  # noqa: E402
 
 MODULE = lending.MODULE
-FILES = ("setup.py", "test.py")
 
 _COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError)
 
@@ -45,7 +45,7 @@ class Judge(remote.Peer):
         self.copies = (None, {})
 
     def number_of_theirs(self, value):
-        if type(value) is suspicious.Remote:
+        if suspicious.is_remote(value):
             return suspicious.number_of(value)
         return value.__dict__.get("_assay_number") if isinstance(value, BaseException) else None
 
@@ -65,9 +65,17 @@ class Judge(remote.Peer):
         elif tag == "remote" and type(value) is int:
             if "exception" in packed:
                 return self.stand_in(value, lambda: failures.class_of(self, value, packed))
-            stand_in = self.stand_in(value, lambda: suspicious.Remote(self, value))
+            stand_in = self.stand_in(value, lambda: self._make(value, packed))
             return _run(stand_in) if "coroutine" in packed else stand_in
         raise ValueError(f"a value of kind `{tag}` cannot be read")
+
+    def _make(self, number, packed):
+        if "names" in packed:
+            return suspicious.stand_in_class(self, number, *packed["names"])
+        if "class" not in packed:
+            return suspicious.stand_in(self, number)
+        kind = self.reference_to_theirs(None, packed["class"])
+        return suspicious.stand_in(self, number, kind if type(kind) is suspicious.RemoteType else suspicious.Remote)
 
     # Exceptions.
 
@@ -265,7 +273,7 @@ def _theirs(names, trees):
         elif name in looked_into:
             # A module's parts are asked for: a thing of the program in its place would answer as it likes.
             found[name] = values.standard(name, "")
-        elif type(value) is suspicious.Remote:
+        elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
         elif not _is_same_anywhere(name, value):
             # It can be used without a request.

@@ -137,11 +137,25 @@ def describe(peer, packer, kind, depth=0):
     told |= {"bases": bases, "members": _members(reversed(flat)), "standard": standard}
     if "__match_args__" in vars(kind):
         told["match"] = [str(name) for name in kind.__match_args__]
-    if hasattr(kind, "__class_getitem__"):
+    if meta := _of_metaclass(kind):
+        told["meta"] = meta
+    if typing.Generic in kind.__mro__:
         told["generic"] = True
-    if dataclasses.is_dataclass(kind):
+    if any("__dataclass_fields__" in vars(part) for part in kind.__mro__):
         told["fields"] = [[field.name, field.init, field.kw_only] for field in dataclasses.fields(kind)]
     return told
+
+
+# Whether a class equals another, and where it is in a table, is decided without asking.
+_NOT_OF_CLASSES = frozenset("__eq__ __ne__ __hash__ __call__".split())
+
+
+def _of_metaclass(kind):
+    """Special methods of the class itself, from metaclasses of the text."""
+    names = {name for part in type(kind).__mro__ if _is_of_text(part) for name in vars(part)} & operations.SPECIAL
+    if any("__subclasshook__" in vars(part) for part in kind.__mro__ if _is_of_text(part)):
+        names |= {"__instancecheck__", "__subclasscheck__"}
+    return sorted(names - _NOT_OF_CLASSES)
 
 
 def _is_record(kind):
@@ -171,6 +185,8 @@ def _members(classes, but=()):
     for part in classes:
         for name, value in list(vars(part).items()):
             special = name.startswith("_")
+            if special and name in operations.OF_CLASS:
+                members[name] = "o"
             if name in but or special and name not in operations.SPECIAL or name in _CLOSED_NAMES:
                 continue
             if value is None:
@@ -208,6 +224,11 @@ def do(peer, target, method, args, kwargs):
     if method == "method":
         name, *rest = args
         return _attribute(target, name)(*rest, **kwargs)
+    if method == "of_class":
+        name, *rest = args
+        if name not in operations.OF_CLASS or not isinstance(target, type):
+            raise AttributeError(f"`{name}` is not for the program")
+        return getattr(target, name)(*rest, **kwargs)
     if method == "__getattr__":
         return _attribute(target, *args)
     if method == "__setattr__":

@@ -60,6 +60,14 @@ class LentType(abc.ABCMeta):
     def __delattr__(cls, name):
         ask(cls, "__delattr__", name)
 
+    @property
+    def __mro__(cls):
+        return tuple(part for part in type.__dict__["__mro__"].__get__(cls) if part is not Lent)
+
+    @property
+    def __bases__(cls):
+        return tuple(part for part in type.__dict__["__bases__"].__get__(cls) if part is not Lent) or (object,)
+
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
@@ -131,11 +139,21 @@ def _method(name):
     return method
 
 
+def _of_class(name):
+    def method(cls, *args, **kwargs):
+        return ask(cls, "of_class", name, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
 def _namespace(told):
     namespace = {"__module__": told["module"], "__qualname__": told["qualname"], "__doc__": told["doc"]}
     for name, how in told["members"].items():
         if how == "n":
             namespace[name] = None
+        elif how == "o":
+            namespace[name] = classmethod(_of_class(name))
         elif how == "m":
             namespace[name] = _special(name) if name in operations.SPECIAL else _method(name)
         else:
@@ -152,7 +170,7 @@ def make_class(peer, unpacker, number, told):
     if kind == "enum":
         return _enumeration(peer, unpacker, told)
     namespace = _namespace(told) | {"_assay_lent": True}
-    if told.get("generic"):
+    if told.get("generic") and "__class_getitem__" not in namespace:
         namespace["__class_getitem__"] = classmethod(types.GenericAlias)
     if told.get("match"):
         namespace["__match_args__"] = tuple(told["match"])
@@ -162,7 +180,11 @@ def make_class(peer, unpacker, number, told):
     if not any(isinstance(base, LentType) for base in bases):
         bases.insert(0, Lent)
     bases = tuple(sorted(bases, key=lambda base: not issubclass(base, Lent)))
-    lent = LentType(told["name"], bases, namespace)
+    meta = type(max(bases, key=lambda base: len(type.mro(type(base))) if isinstance(base, LentType) else 0))
+    meta = meta if issubclass(meta, LentType) else LentType
+    if told.get("meta"):
+        meta = type("LentType", (meta,), {name: _special(name) for name in told["meta"]})
+    lent = meta(told["name"], bases, namespace)
     if "fields" in told:
         type.__setattr__(lent, "__dataclass_fields__", {name: _field(name, *how) for name, *how in told["fields"]})
     # Whether all methods are there is for the text to see.

@@ -6,7 +6,9 @@ isolation.own_builtins(globals())
 
 import asyncio  # noqa: E402
 import copy  # noqa: E402
+import math  # noqa: E402
 import operator  # noqa: E402
+import os  # noqa: E402
 
 
 def finish(awaitable):
@@ -40,6 +42,10 @@ METHODS = {
     "__repr__": repr,
     "__format__": format,
     "__hash__": hash,
+    "__bytes__": bytes,
+    "__fspath__": os.fspath,
+    "__length_hint__": operator.length_hint,
+    "__dir__": dir,
     "__instancecheck__": lambda thing, other: isinstance(other, thing),
     "__subclasscheck__": lambda thing, other: issubclass(other, thing),
     "__enter__": lambda thing: type(thing).__enter__(thing),
@@ -64,6 +70,9 @@ NUMBERS = {
     "__pos__": operator.pos,
     "__invert__": operator.invert,
     "__round__": round,
+    "__trunc__": math.trunc,
+    "__floor__": math.floor,
+    "__ceil__": math.ceil,
 }
 # Operators on two.
 _NAMES = "add sub mul truediv floordiv mod pow matmul xor lshift rshift".split()
@@ -80,6 +89,7 @@ METHODS |= NUMBERS | OPERATORS | COMPARISONS
 # Methods of the data model that a class may define and that a stand-in for its instances then has as well. What makes, deletes
 # or pickles an object stays where the object is.
 SPECIAL = frozenset(METHODS) - {"run", "__getattr__", "__setattr__", "__delattr__", "__copy__", "__deepcopy__"} | frozenset(
-    """__trunc__ __floor__ __ceil__ __length_hint__ __missing__ __bytes__ __fspath__ __get__ __set__ __delete__
-    __await__ __dir__ __buffer__""".split()
+    "__missing__ __get__ __set__ __delete__ __await__ __buffer__ __getnewargs__ __mro_entries__".split()
 )
+# Those of them that are asked of the class.
+OF_CLASS = frozenset("__class_getitem__ __prepare__".split())
