@@ -186,7 +186,7 @@ fn worker_seeds_are_valid_replies() {
 fn writes_worker_seeds() {
     let ran = |end: program::End, stdout: &[u8], stderr: &[u8]| {
         let (stdout, stderr) = (stdout.to_vec(), stderr.to_vec());
-        program::Reply::Ran(program::Ran { end, stdout, stderr, work: 20_000_000, memory_bytes: 9_000_000 })
+        program::Reply::Ran(program::Ran { end, told: None, stdout, stderr, work: 20_000_000, memory_bytes: 9_000_000 })
     };
     let image = program::ImageInfo {
         language: "python".to_owned(),

@@ -12,6 +12,19 @@ import grading
 from methods import ON_VALUES, ROWS
 from objects import OBJECTS
 
+# Rows that differ, with the reason. The documents of the grader name them.
+SIZE = "sizes in memory are those of 32-bit pointers"
+TABLES = "where a class is in a table is decided without asking its metaclass"
+NAMESPACE = "a metaclass of the program prepares no namespace for a class of the test"
+DIFFERENCES = {
+    ("__sizeof__", False): SIZE,
+    ("__sizeof__", True): SIZE,
+    ("class __hash__ of metaclass", False): TABLES,
+    ("class __hash__ of metaclass", True): TABLES,
+    (f"class __eq__ of metaclass{ON_VALUES}", False): TABLES,
+    ("class __prepare__", True): NAMESPACE,
+}
+
 INIT = "    def __init__(self, v=3): self.v = v"
 
 
@@ -84,7 +97,12 @@ def run(binary, step=1):
         found = state(row, results[key])
         kind = "program to test" if row.back else "test to program"
         table.setdefault((row.name, kind), found)
-        if found.startswith("differs"):
+        documented = DIFFERENCES.get((row.name, row.back))
+        if documented and found == "works":
+            problems.append(f"{row.name}, {kind}: works; remove its documented difference")
+        elif documented:
+            print(f"  {row.name}, {kind}: {found}: {documented}")
+        elif found.startswith("differs"):
             problems.append(f"{row.name}, {kind}: {found}: {grading.reason(results[key])}")
         if grading.word(results[f"{key}-changed"]) == "accepted":
             problems.append(f"{row.name}, {kind}: accepted with a changed expectation")

@@ -37,7 +37,7 @@ def plain(value):
     """A value as JSON writes it; what JSON has no form for is refused."""
     if isinstance(value, dict):
         return {key if isinstance(key, str) else json.dumps(key): plain(held) for key, held in value.items()}
-    if isinstance(value, (list, tuple)) or type(value).__name__ == "deque":
+    if isinstance(value, (list, tuple)):
         return [plain(held) for held in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value

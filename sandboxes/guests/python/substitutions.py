@@ -302,7 +302,7 @@ ERRORS = (
         "    }\n"
         "    else {\n"
         "        /* Sometimes errno didn't get set */\n",
-        "        const char *s = strerror(i);\n"
+        "        const char *s = assay_strerror(i);\n"
         '        message = PyUnicode_DecodeLocale(s, "surrogateescape");\n'
         "        i = assay_linux_errno(i);\n"
         "    }\n"
@@ -325,7 +325,7 @@ ERRORS = (
         "cpython/Modules/posixmodule.c",
         "and their texts",
         "    char *message = strerror(code);\n",
-        "    char *message = strerror(assay_own_errno(code));\n",
+        "    const char *message = assay_strerror(assay_own_errno(code));\n",
     ),
 )
 

@@ -1,8 +1,8 @@
 //! Requests about programs, answered: compile, run, judge.
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use assay_cell::Handler;
 use assay_cell::program::{

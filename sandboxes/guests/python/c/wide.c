@@ -173,6 +173,31 @@ int assay_own_errno(int number)
     return 0;
 }
 
+/* Where the texts of wasi-libc are other than glibc's. */
+const char *assay_strerror(int number)
+{
+    switch (number) {
+    case EDOM: return "Numerical argument out of domain";
+    case ERANGE: return "Numerical result out of range";
+    case ENOMEM: return "Cannot allocate memory";
+    case EMFILE: return "Too many open files";
+    case ENOTSUP: return "Operation not supported";
+    case ESPIPE: return "Illegal seek";
+    case EBUSY: return "Device or resource busy";
+    case EXDEV: return "Invalid cross-device link";
+    case ELOOP: return "Too many levels of symbolic links";
+    case ENAMETOOLONG: return "File name too long";
+    case ECHILD: return "No child processes";
+    case ENOTCONN: return "Transport endpoint is not connected";
+    case ETIMEDOUT: return "Connection timed out";
+    case EIO: return "Input/output error";
+    case ENOTTY: return "Inappropriate ioctl for device";
+    case EOVERFLOW: return "Value too large for defined data type";
+    case EILSEQ: return "Invalid or incomplete multibyte or wide character";
+    default: return strerror(number);
+    }
+}
+
 #else
 
 int assay_linux_errno(int number)
@@ -183,6 +208,11 @@ int assay_linux_errno(int number)
 int assay_own_errno(int number)
 {
     return number;
+}
+
+const char *assay_strerror(int number)
+{
+    return strerror(number);
 }
 
 #endif

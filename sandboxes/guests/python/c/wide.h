@@ -62,4 +62,7 @@ int assay_refuse_wait(void);
 int assay_linux_errno(int number);
 int assay_own_errno(int number);
 
+/* What Linux's C library says of an error of WASI's. */
+const char *assay_strerror(int number);
+
 #endif

@@ -275,6 +275,8 @@ def _theirs(names, trees):
             found[name] = values.standard(name, "")
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
+            # The names of a class are here, so they are used without a request.
+            peer.used |= type(value) is not suspicious.Remote
         elif not _is_same_anywhere(name, value):
             # It can be used without a request.
             peer.used = True

@@ -60,7 +60,10 @@ def export(peer, packer, value, depth):
         return {"$": "remote", "v": peer.lend(value), "coroutine": True}
     reference = {"$": "remote", "v": peer.lend(value), "class": _class(peer, packer, kind, depth)}
     if _is_of_text(kind):
-        if (container := containers.inside(kind)) is not None:
+        if isinstance(value, enum.Flag):
+            # A member without a name of its own.
+            reference["flags"] = packer.pack(value._value_, depth + 1)
+        elif (container := containers.inside(kind)) is not None:
             reference["inside"] = packer.container(value, container, depth)
         elif (base := _value_base(kind)) is not None:
             reference["inside"] = packer.pack(values.base_value(base, value), depth + 1)
@@ -175,7 +178,7 @@ def _standard_class(kind):
 
 
 def _made_by_library(value):
-    """Whether `namedtuple` made a method: the program's instance makes its own."""
+    """Whether `namedtuple` or `enum` made a method: the program's instance makes its own."""
     return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
 
 
@@ -208,7 +211,7 @@ def _enumeration(peer, packer, kind, depth):
     bases = [values.standard_name(base) for base in kind.__bases__ if not _is_of_text(base)]
     members = [[name, packer.pack(member._value_, depth + 1), peer.lend(member)] for name, member in kind.__members__.items()]
     return {"kind": "enum", "bases": [base for base in bases if base], "values": members,
-            "members": {name: how for name, how in _members([kind]).items() if name not in kind.__members__}}
+            "members": _members([kind], {*kind.__members__, *filter(lambda name: _made_by_library(vars(kind)[name]), vars(kind))})}
 
 
 # What the program does with what it was lent.

@@ -245,6 +245,8 @@ def make_object(peer, unpacker, packed):
     if packed["v"] in peer.stand_ins:
         # A member of an enumeration, made with its class.
         return peer.stand_ins[packed["v"]]
+    if "flags" in packed:
+        return kind(unpacker.unpack(packed["flags"]))
     if "inside" not in packed:
         return object.__new__(kind)
     container = containers.inside(kind)
