@@ -41,7 +41,8 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         // What follows belongs to this name only up to the next one, so every byte is read for one name.
         let opens = opens_line(text, at);
         let direct = opens || !text[at..at + length].is_ascii();
-        let connected = after_connector(&text[at + length..end], opens, direct);
+        // Nothing is left where the next name is the end of this one, as 답 of 정답.
+        let connected = after_connector(text.get(at + length..end).unwrap_or_default(), opens, direct);
         // A name of one to three letters is a word too; only "A: 5" makes it the name of an answer.
         let short = length <= SHORTEST_NAME && is_spaced(first);
         if let Some((value, how)) = connected
