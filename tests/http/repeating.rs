@@ -39,4 +39,9 @@ async fn a_key_is_not_for_two_requests() {
     };
     assert_eq!(send("1").await.status, 200);
     assert_eq!(send("2").await.refusal(), (422, "idempotency_mismatch".into(), None));
+    let headers = [("idempotency-key", "k"), ("accept", "application/x-ndjson")];
+    let streamed = service.grade_with(batch([item("1", "1")]).to_string(), &headers).await;
+    assert_eq!(streamed.refusal(), (422, "idempotency_mismatch".into(), None));
+    let problem = streamed.json();
+    assert!(problem["error"]["message"].as_str().unwrap().contains("another `Accept`"), "{problem}");
 }

@@ -63,7 +63,7 @@ error_codes! {
     UnknownPolicy = "unknown_policy", 422;
     /// No group statistic has this name.
     UnknownStatistic = "unknown_statistic", 422;
-    /// The idempotency key was used before with another body.
+    /// The idempotency key was used before with another body or another `Accept`.
     IdempotencyMismatch = "idempotency_mismatch", 422;
     /// No reward model has this name.
     UnknownModel = "unknown_model", 404;

@@ -63,7 +63,10 @@ impl DirectoryLoader {
         }
         match &self.fetch {
             None => format!("{absent}, and fetching from a hub is disabled (`reward_models.hub`)"),
-            Some(_) => format!("{absent}, and `reward_models.fetch` does not allow requests to fetch it"),
+            Some(_) => format!(
+                "{absent}, and `reward_models.fetch` does not allow requests to fetch it; \
+                 start the service with `ASSAY_REWARD_MODELS_FETCH=true` to allow it"
+            ),
         }
     }
 
@@ -153,7 +156,7 @@ mod tests {
             assert_eq!(told(source), absent, "{source}");
         }
         let absent = told("org/missing");
-        assert!(absent.contains("`reward_models.fetch`"), "{absent}");
+        assert!(absent.contains("`ASSAY_REWARD_MODELS_FETCH=true`"), "{absent}");
         for source in ["org/linked", "org/broken", "away/model", "away/missing"] {
             assert_eq!(told(source), absent, "{source}");
         }

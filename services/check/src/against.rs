@@ -35,7 +35,7 @@ impl Benchmark {
     pub fn read(path: &Path, template: Option<&Template>) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let mut runs = HashSet::new();
-        let reader = Reader { template, rollouts: None, graders: &GraderTable::new(Vec::new()) };
+        let reader = Reader { template, solution: None, rollouts: None, graders: &GraderTable::new(Vec::new()) };
         let (mut rows, mut failure) = (0u64, None);
         for read in sources::open(&name, path)? {
             let row = match read {

@@ -181,6 +181,7 @@ type Unread = (Place, String);
 fn ready(engine: &Engine, options: &Options, chunk: Vec<Read>) -> Vec<Result<Ready, Unread>> {
     let reader = Reader {
         template: options.template.as_ref(),
+        solution: options.solution.as_ref(),
         rollouts: options.rollout_column.as_deref(),
         graders: engine.graders(),
     };

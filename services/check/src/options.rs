@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_templates::Template;
+use assay_templates::{SolutionTemplate, Template};
 
 use crate::{Baseline, Benchmark, Rollouts};
 
@@ -13,6 +13,8 @@ pub const FINDINGS: usize = 1_000;
 pub struct Options {
     /// How rows become tasks; without one each row has a `task`.
     pub template: Option<Template>,
+    /// A completion that should pass, instead of the solution of the template or of a column.
+    pub solution: Option<SolutionTemplate>,
     /// Rows drawn of each dataset; `None` for all.
     pub sample: Option<usize>,
     /// Seed of that draw.
@@ -37,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             template: None,
+            solution: None,
             sample: None,
             seed: 0,
             baseline: Baseline::default(),

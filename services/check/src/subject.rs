@@ -1,7 +1,7 @@
 //! What a row asks: its task, and what the dataset says of its prompt, its solution and its name.
 
 use assay_core::{ErrorCode, GraderTable, PrepareContext, Task, TaskError};
-use assay_templates::{RowError, Template};
+use assay_templates::{RowError, SolutionTemplate, Template};
 use serde_json::{Map, Value};
 
 use crate::findings::{Code, field_missing, task_not_made, task_refused};
@@ -60,6 +60,8 @@ impl From<RowError> for NotMade {
 /// How rows are read.
 pub(crate) struct Reader<'a> {
     pub(crate) template: Option<&'a Template>,
+    /// A completion that should pass, instead of the solution of the template or of a column.
+    pub(crate) solution: Option<&'a SolutionTemplate>,
     /// The column of rollouts.
     pub(crate) rollouts: Option<&'a str>,
     pub(crate) graders: &'a GraderTable,
@@ -111,9 +113,13 @@ impl Reader<'_> {
         grader.check(&task, &PrepareContext::new(self.graders)).map_err(|error| NotMade::refused(&error))?;
         // A task that its grader accepts is an object.
         let body = serde_json::from_str(task.body.get()).unwrap_or_default();
-        let solution = match self.template {
-            Some(template) => template.solution(&row.columns)?,
-            None => None,
+        if let (Some(_), Some(task)) = (self.solution, &row.task) {
+            row.columns.insert(TASK.to_owned(), serde_json::from_str(task.get()).unwrap_or_default());
+        }
+        let solution = match (self.solution, self.template) {
+            (Some(solution), _) => Some(solution.solution(&row.columns)?),
+            (None, Some(template)) => template.solution(&row.columns)?,
+            (None, None) => None,
         };
         let solution = solution.or_else(|| column(row, SOLUTIONS)).and_then(|value| text_of(&value));
         let prompt = self.prompt(row)?;

@@ -66,7 +66,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// Address to listen on [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
     /// Database of the record; empty for none [default: sqlite://assay.db]
     #[arg(long, value_name = "URL")]
@@ -76,11 +76,18 @@ pub(crate) struct Serve {
     pub(crate) print_config: bool,
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let port = text.trim_start_matches(':').parse::<u16>().unwrap_or(8080);
+        format!("write an IP address and a port, such as `127.0.0.1:{port}`")
+    })
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
     /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// How lines that are rows of a dataset with a `completion` become items: a name such as `gsm8k`, a JSON file, or the JSON itself
+    /// How rows of a dataset become items; each row needs a `completion`: a name such as `gsm8k`, a JSON file, or the JSON itself
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
     /// Where results go; `-` for standard output

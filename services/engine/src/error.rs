@@ -46,7 +46,7 @@ pub enum EngineError {
     #[error("the client did not read its stream; read faster, or send smaller batches")]
     ClientStalled,
     /// The idempotency key belongs to another request.
-    #[error("the idempotency key was used with another body; use a new key for a new request")]
+    #[error("the idempotency key was used with another body or another `Accept`; use a new key for a new request")]
     KeyReused,
     /// The record cannot say whether the key was used.
     #[error("{0}")]

@@ -11,4 +11,4 @@ pub mod observe;
 pub mod sandboxes;
 
 pub use config::{Config, ConfigError};
-pub use node::{Node, NodeError, set_aside_entries};
+pub use node::{Node, NodeError, listen, set_aside_entries};

@@ -211,8 +211,7 @@ impl Node {
     /// # Errors
     /// [`NodeError::Listen`].
     pub async fn listen(&self) -> Result<TcpListener, NodeError> {
-        let address = self.config.server.listen;
-        TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
+        listen(&self.config).await
     }
 
     /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the record. After `stop`,
@@ -288,6 +287,15 @@ impl Node {
     pub async fn stop(self) {
         self.finish().await;
     }
+}
+
+/// Listens on the configured address. Before [`Node::start`], an address that is taken leaves no record behind.
+///
+/// # Errors
+/// [`NodeError::Listen`].
+pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
+    let address = config.server.listen;
+    TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
 }
 
 /// Logs which walls are missing.

@@ -16,10 +16,12 @@ mod error;
 mod functions;
 mod jinja;
 mod named;
+mod solution;
 mod template;
 
 pub use error::{RowError, TemplateError};
 pub use named::NAMES;
+pub use solution::SolutionTemplate;
 pub use template::Template;
 
 /// The columns of one row by their names.

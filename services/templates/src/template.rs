@@ -60,15 +60,6 @@ impl Template {
         Self::from_json(named::source(name)?)
     }
 
-    /// The same with another solution: a text over the columns.
-    ///
-    /// # Errors
-    /// [`TemplateError::Text`].
-    pub fn with_solution(mut self, text: &str) -> Result<Self, TemplateError> {
-        self.solution = Some(compile(&mut self.engine, "/solution", Value::from(text))?);
-        Ok(self)
-    }
-
     /// The task of a row.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ impl Registry {
         };
         slots.get(name).map(Arc::clone).ok_or_else(|| {
             ModelError::Unknown(match slots.len() {
-                0 => format!("there is no model `{name}`, nor any other"),
+                0 => format!("no model `{name}` is loaded; load it with `assay models load NAME SOURCE`"),
                 _ => format!("there is no model `{name}`; there is {}", list()),
             })
         })

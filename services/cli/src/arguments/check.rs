@@ -37,7 +37,7 @@ pub(crate) struct Check {
     #[arg(long, alias = "task", value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
     /// A completion that should pass, as a text over the columns such as `{{ canonical_solution }}`
-    #[arg(long, value_name = "TEXT", requires = "template")]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) solution: Option<String>,
     /// Reports to write, as `text,junit=report.xml`: those without a file go to `--output`
     #[arg(long, value_name = "FORMAT[=FILE]", value_delimiter = ',', default_value = "text", value_parser = written)]

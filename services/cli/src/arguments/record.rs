@@ -146,7 +146,6 @@ pub(crate) enum Format {
 pub(crate) struct Replay {
     /// Ids of grades
     #[arg(
-        required_unless_present = "run",
         value_name = "ID",
         conflicts_with_all = [
             "run", "step", "grader", "channel", "outcome", "verdict", "appeal", "batch", "id", "group", "score_min",

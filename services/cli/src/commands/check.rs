@@ -12,6 +12,7 @@ use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
 use assay_client::{Client, Retry};
 use assay_node::{Config, Node};
+use assay_templates::SolutionTemplate;
 use assay_wire::checks::{self, CheckReport};
 
 use super::{block_on, configuration, stop_signal, template};
@@ -106,10 +107,7 @@ async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Datas
 }
 
 fn options(arguments: &Check) -> anyhow::Result<Options> {
-    let mut made = template::maybe(arguments.template.as_deref())?;
-    if let Some(solution) = &arguments.solution {
-        made = made.map(|template| template.with_solution(solution)).transpose()?;
-    }
+    let solution = arguments.solution.as_deref().map(SolutionTemplate::new).transpose()?;
     let baseline =
         arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(anyhow::Error::msg)?.unwrap_or_default();
     let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
@@ -124,7 +122,8 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         }
     }
     Ok(Options {
-        template: made,
+        template: template::maybe(arguments.template.as_deref())?,
+        solution,
         sample: arguments.sample.map(|rows| rows as usize),
         seed: arguments.seed,
         baseline,

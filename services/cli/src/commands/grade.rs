@@ -19,6 +19,7 @@ use super::{block_on, configuration, stop_signal, template};
 use crate::arguments::Grade;
 use crate::exit::Ended;
 use crate::progress::Progress;
+use crate::terminal;
 use input::{Line, Unread};
 
 /// Chunks graded at once: while one is written, the next is graded and a third is read.
@@ -78,6 +79,8 @@ struct Written {
     count: u64,
     /// How many of them were no items.
     unread: u64,
+    /// Why the first of those was none.
+    problem: Option<String>,
 }
 
 async fn write(
@@ -91,7 +94,7 @@ async fn write(
         Box::new(BufWriter::new(std::fs::File::create(&arguments.output)?))
     };
     let mut progress = Progress::new(total, "lines");
-    let mut unread = 0;
+    let (mut lines, mut unread, mut problem) = (0, 0, None);
     let (mut results, mut stop) = (pin!(results), pin!(stop_signal()));
     loop {
         let chunk = tokio::select! {
@@ -106,10 +109,18 @@ async fn write(
         let written = chunk?;
         out.write_all(&written.lines)?;
         progress.advance(written.count);
+        lines += written.count;
         unread += written.unread;
+        problem = problem.or(written.problem);
     }
     out.flush()?;
     progress.finish();
+    if lines > 0 && unread == lines {
+        let (file, problem) = (arguments.file.display(), problem.unwrap_or_default());
+        // If stderr is closed, only the exit code reports the error.
+        let _ = writeln!(terminal::stderr(), "assay: no line of `{file}` is an item that can be graded; {problem}");
+        return Ok(Ended::Findings);
+    }
     if unread > 0 {
         tracing::warn!(lines = unread, "some lines were no items; their results say why");
     }
@@ -118,11 +129,8 @@ async fn write(
 
 /// The result of a line that is no item, with every key of a result: the task side is at fault, nothing is lost.
 fn unread(line: &Unread) -> Value {
-    let Unread { line, id, group, problem } = line;
-    let message = match problem.pointer.as_deref() {
-        Some("") | None => format!("line {line}: {}", problem.message),
-        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
-    };
+    let Unread { id, group, problem, .. } = line;
+    let message = message(line);
     json!({
         "id": id, "group": group, "grade": null, "channel": null, "grader": null,
         "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "appeal": null, "score_after_appeal": null,
@@ -133,16 +141,25 @@ fn unread(line: &Unread) -> Value {
     })
 }
 
+/// Where and why a line is no item.
+fn message(Unread { line, problem, .. }: &Unread) -> String {
+    match problem.pointer.as_deref() {
+        Some("") | None => format!("line {line}: {}", problem.message),
+        Some(pointer) => format!("line {line}: `{pointer}`: {}", problem.message),
+    }
+}
+
 /// Puts results back between the lines that were no items.
 fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Written> {
     let mut results = results.into_iter();
-    let mut written = Written { lines: Vec::new(), count: lines.len() as u64, unread: 0 };
+    let mut written = Written { lines: Vec::new(), count: lines.len() as u64, unread: 0, problem: None };
     for line in lines {
         match line {
             Line::Item(_) => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
             Line::Unread(line) => {
                 serde_json::to_writer(&mut written.lines, &unread(line))?;
                 written.unread += 1;
+                written.problem.get_or_insert_with(|| message(line));
             }
         }
         written.lines.push(b'\n');

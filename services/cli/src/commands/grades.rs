@@ -1,5 +1,7 @@
 //! `assay grades`: grades of the record, newest first.
 
+mod reasons;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -27,17 +29,21 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = grades.iter().map(fields).collect();
-    let head = ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "APPEAL", "REWARD", "EXTRACTED", "WHY"];
-    table::write(&mut out, head, &rows)?;
+    table::write(&mut out, HEAD, &rows)?;
     Ok(Ended::Done)
 }
 
+/// Names of the fields of a line.
+pub(super) const HEAD: [&str; 11] =
+    ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "APPEAL", "REWARD", "EXTRACTED", "WHY"];
+
+/// Longest texts of a line, in characters.
+const EXTRACTED_LENGTH: usize = 40;
+const WHY_LENGTH: usize = 80;
+
 /// What a line says of a grade.
 pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
-    let fact = |names: &[&str]| {
-        let found = names.iter().find_map(|name| grade.evidence.pointer(name)?.as_str());
-        found.unwrap_or_default().replace(['\n', '\r', '\t'], " ").chars().take(40).collect::<String>()
-    };
+    let short = |text: String, length| text.replace(['\n', '\r', '\t'], " ").chars().take(length).collect::<String>();
     [
         grade.grade.clone(),
         cell(grade.run.as_deref()),
@@ -48,8 +54,7 @@ pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
         cell(grade.score),
         cell(grade.appeal.as_ref().map(|appeal| if appeal.overturned { "overturned" } else { "looked at" })),
         cell(grade.reward),
-        // What was graded, and why, by the names that graders give them.
-        fact(&["/extracted", "/statement", "/program"]),
-        fact(&["/rule", "/message", "/difference/what", "/first_failure/verdict"]),
+        short(reasons::extracted(&grade.evidence), EXTRACTED_LENGTH),
+        short(reasons::why(&grade.evidence), WHY_LENGTH),
     ]
 }

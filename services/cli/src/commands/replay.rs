@@ -26,6 +26,8 @@ use matrix::{Matrices, label};
 const SHOWN: usize = 40;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Ended> {
+    let chosen = !arguments.ids.is_empty() || arguments.which.run.is_some();
+    ensure!(chosen, "no grades are named; name them by their `ID`s, or a whole run with `--run NAME`");
     let options = options(&arguments.options)?;
     block_on(async {
         let source = open(file, &arguments.record).await?;

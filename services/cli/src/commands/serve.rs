@@ -26,8 +26,8 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
     // Collected from the start: what is described before there is a collector stays without a description.
     assay_node::observe::metrics()?;
     block_on(async {
+        let listener = assay_node::listen(&config).await?;
         let node = Node::start(config).await?;
-        let listener = node.listen().await?;
         tracing::info!(address = %listener.local_addr()?, "listening");
         node.serve(listener, stop_signal()).await?;
         tracing::info!("stopped in order");

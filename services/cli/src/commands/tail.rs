@@ -13,7 +13,7 @@ use std::time::Duration;
 use assay_client::{Client, Retry};
 use assay_wire::grades::GradeBody;
 
-use super::grades::fields;
+use super::grades::{HEAD, fields};
 use super::record::{PAGE, Rows, Source};
 use super::{block_on, configuration, stop_signal};
 use crate::arguments::Tail;
@@ -34,6 +34,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
         let mut stop = pin!(stop_signal());
         let mut seen = Seen::default();
         let mut first = true;
+        if !arguments.output.json {
+            write_line(&mut terminal::stdout(), &HEAD.map(str::to_owned))?;
+        }
         loop {
             let look = async {
                 let mut rows = Rows::new(&source, &arguments.which);
@@ -107,10 +110,18 @@ fn write(grades: &[GradeBody], json: bool) -> anyhow::Result<()> {
         if json {
             writeln!(out, "{}", terminal::json(grade)?)?;
         } else {
-            let cells = fields(grade).map(|cell| shown(&cell));
-            writeln!(out, "{}", cells.iter().filter(|cell| !cell.is_empty()).cloned().collect::<Vec<_>>().join("  "))?;
+            write_line(&mut out, &fields(grade).map(|cell| shown(&cell)))?;
         }
     }
     out.flush()?;
     Ok(())
+}
+
+/// Smallest widths of the columns: lines are printed as they come, so a longer cell moves the rest of its line only.
+const WIDTHS: [usize; 11] = [26, 8, 4, 8, 12, 12, 5, 10, 6, 20, 0];
+
+fn write_line(out: &mut impl Write, cells: &[String; 11]) -> std::io::Result<()> {
+    let cells = cells.iter().map(|cell| if cell.is_empty() { "-" } else { cell.as_str() });
+    let cells = cells.zip(WIDTHS).map(|(cell, width)| format!("{cell:width$}"));
+    writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
 }

@@ -319,6 +319,27 @@ fn a_check_that_breaks_off_leaves_the_report_of_before() {
 }
 
 #[test]
+fn a_solution_is_graded_with_and_without_a_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |solution: &str| {
+        format!(r#"{{"task":{{"type":"math","answer":"42"}},"gold":"42","solution":"\\boxed{{{solution}}}"}}"#)
+    };
+    std::fs::write(folder.path().join("rows.jsonl"), format!("{}\n{}\n", row("42"), row("41"))).unwrap();
+    let template = r#"{"task":{"type":"math","answer":"{{ gold }}"},"solution":"{{ gold }}"}"#;
+    for way in [&[][..], &["--template", template]] {
+        let check = ["check", "rows.jsonl", "--format", "json", "--ignore", "duplicate-row"];
+        let output = assay(folder.path(), &[&check[..], way, &["--solution", "{{ solution }}"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{way:?} {}", text(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found(&report), BTreeSet::from([(2, "solution-fails".to_owned())]), "{way:?} {report:#}");
+    }
+    let of_task = assay(folder.path(), &["check", "rows.jsonl", "--solution", "{{ task.answer }}"]);
+    assert_eq!(of_task.status.code(), Some(0), "{}{}", text(&of_task.stdout), text(&of_task.stderr));
+    let absent = assay(folder.path(), &["check", "rows.jsonl", "--solution", "{{ nowhere }}"]);
+    assert!(text(&absent.stdout).contains("field-missing"), "{}{}", text(&absent.stdout), text(&absent.stderr));
+}
+
+#[test]
 fn tests_that_check_nothing_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let row = r#"{"task":{"type":"code","language":"python","tests":[{"assert":"assert True"}]}}"#;

@@ -85,7 +85,8 @@ fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
 fn a_replay_that_cannot_be_what_was_meant_is_refused() {
     let folder = recorded(&cases(&["tools"])[..3]);
     let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
-    refused(&["replay"], "<ID>");
+    refused(&["replay"], "a whole run with `--run NAME`");
+    refused(&["replay", "--verdict", "correct"], "a whole run with `--run NAME`");
     refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"], "cannot be used with");
     refused(&["replay", "--run", "absent"], "no grade of the run `absent`");
     refused(&["replay", "--run", "r", "--expect", "tools@99"], "`tools@99` was expected");
@@ -189,6 +190,21 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
     assert_eq!(next(&mut out), "second");
     tail.signal(Signal::INT);
     assert_eq!(tail.0.wait().unwrap().code(), Some(130));
+
+    let mut tail = Running(
+        Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["tail", "--server", &base, "--run", "r", "--lines", "1"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let mut out = BufReader::new(tail.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let head = out.next().unwrap();
+    assert!(head.starts_with("GRADE") && head.ends_with("WHY"), "{head}");
+    let row = out.next().unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[1..9], ["r", "-", "second", "math@1", "correct", "1", "-", "1"], "{row}");
+    assert_eq!(cells.len(), head.split_whitespace().count(), "{row}");
 }
 
 #[test]

@@ -117,6 +117,25 @@ fn rows_of_a_dataset_become_items_by_a_template() {
 }
 
 #[test]
+fn a_file_without_an_item_exits_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = r#"{"question":"6 times 7?","answer":"So.\n#### 42"}"#;
+    std::fs::write(folder.path().join("rows.jsonl"), [row, row].join("\n")).unwrap();
+    for (way, reason) in [
+        (&["--template", "gsm8k"][..], "line 1: `/completion`: the row lacks it; each row needs a `completion`"),
+        (&[][..], "line 1: missing field `completion`"),
+    ] {
+        let output = assay(folder.path(), &[&["grade", "rows.jsonl"], way].concat());
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("no line of `rows.jsonl` is an item that can be graded"), "{stderr}");
+        assert!(stderr.contains(reason), "{stderr}");
+        let outcomes: Vec<_> = lines(&output.stdout).iter().map(|result| result["outcome"].clone()).collect();
+        assert_eq!(outcomes, ["ungradable", "ungradable"]);
+    }
+}
+
+#[test]
 fn items_come_from_stdin_too() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_assay"))
@@ -166,7 +185,8 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
     let absent = ["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--database", "sqlite::memory:"];
     refused(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
     refused(&["serve", "--listen", "0.0.0.0:0"], "callers are not authenticated yet");
-    refused(&["serve", "--database", "mysql://x"], "mysql");
+    refused(&["serve", "--listen", "127.0.0.1:0", "--database", "mysql://x"], "mysql");
+    refused(&["serve", "--listen", "18082"], "such as `127.0.0.1:18082`");
     refused(&["models", "score", "items.jsonl", "-o", "./items.jsonl"], "is the input");
     refused(&["models", "score", "items.jsonl", "--truncate", "middle"], "`--truncate` is one of");
     refused(&["models", "score", "absent.jsonl"], "cannot read `absent.jsonl`");
@@ -175,6 +195,16 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
     refused(&["riddle"], "unrecognized subcommand");
     std::fs::write(folder.path().join("assay.toml"), "[engine]\nworker = 1\n").unwrap();
     refused(&["serve", "--print-config"], "unknown field `worker`");
+}
+
+#[test]
+fn a_server_whose_port_is_taken_leaves_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let serve = ["serve", "--listen", &address, "--database", "sqlite://assay.db"];
+    refused(folder.path(), &serve, &format!("cannot listen on `{address}`"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
 #[test]

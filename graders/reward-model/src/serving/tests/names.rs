@@ -26,6 +26,10 @@ async fn version(models: &Models, name: &str) -> String {
 async fn the_only_model_is_meant_without_a_name() {
     let (_, models) = models(ServingOptions::default());
     assert!(matches!(models.find(None), Err(ModelError::Unknown(_))));
+    assert_eq!(
+        models.find(Some("one")).unwrap_err().to_string(),
+        "no model `one` is loaded; load it with `assay models load NAME SOURCE`"
+    );
     models.load("one".to_owned(), from("v1")).await.unwrap();
     assert_eq!(models.find(None).unwrap().name, "one");
     assert_eq!(models.score(request("a", vec![ids(1, 3)])).await.unwrap().model.name, "one");

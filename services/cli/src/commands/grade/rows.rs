@@ -20,6 +20,10 @@ pub(super) fn item(line: &str, template: &Template) -> Result<String, Problem> {
         }
         other => Problem::at(ErrorCode::InvalidTask, "/task".to_owned(), other.to_string()),
     };
+    if row.get("completion").is_none_or(Value::is_null) {
+        let message = "the row lacks it; each row needs a `completion`, the text to grade";
+        return Err(Problem::at(ErrorCode::InvalidField, "/completion".to_owned(), message.to_owned()));
+    }
     let task = template.task(&row).map_err(problem)?;
     let made = [("id", template.id(&row).map_err(problem)?), ("prompt", template.prompt(&row).map_err(problem)?)];
     let mut fields: Row = row.into_iter().filter(|(name, _)| FIELDS.contains(&name.as_str())).collect();
