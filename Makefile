@@ -1,7 +1,8 @@
 # Two commands do everything: `make serve` is the service, `make test` proves it. Both fetch and build what they need.
 #
-# Build output is kept outside the clone, so that a fresh clone builds only what changed.
-export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target
+# Build output is kept outside the clone, in a folder of its own for each clone: cargo takes the crates of two clones for the same
+# and would mix them.
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/assay/target/$(firstword $(shell printf %s "$(CURDIR)" | cksum))
 
 CARGO ?= cargo
 BINARY = $(CARGO_TARGET_DIR)/debug/assay
