@@ -363,8 +363,8 @@ REFUSALS = (
         "            raise OSError(\n"
         '                errno.ENOTSUP, f"{sys.platform} does not support processes."\n'
         "            )\n",
-        "            from _assay import limits\n"
-        '            raise limits.refusal("process", "subprocess.Popen")\n',
+        "            from _assay import refusals\n"
+        '            raise refusals.refusal("process", "subprocess.Popen")\n',
     ),
     Substitution(
         "cpython/Lib/multiprocessing/synchronize.py",
@@ -379,8 +379,8 @@ REFUSALS = (
         '                      " implementation, therefore, the required" +\n'
         '                      " synchronization primitives needed will not" +\n'
         '                      " function, see issue 3770.")\n',
-        "    from _assay import limits\n"
-        '    raise limits.refusal("process", "multiprocessing")\n',
+        "    from _assay import refusals\n"
+        '    raise refusals.refusal("process", "multiprocessing")\n',
     ),
     Substitution(
         "cpython/Lib/multiprocessing/pool.py",
