@@ -12,7 +12,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -74,6 +74,9 @@ chaos-short: images
 
 native: images ## compare verdicts of Python programs with native CPython; ARGS=`--native PYTHON` also runs them in that CPython 3.13
 	python3 tests/native/run.py "$(BINARY)" $(ARGS)
+
+mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS as in `--native PYTHON --arguments 100000`
+	python3 tests/native/mathematics.py "$(BINARY)" $(ARGS)
 
 native-short: images
 	@python3 tests/native/run.py "$(BINARY)" --short
