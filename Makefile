@@ -72,7 +72,7 @@ chaos: images ## inject faults for MINUTES=30 under a mixed load and compare rep
 chaos-short: images
 	@python3 tests/chaos/run.py "$(BINARY)" --minutes 2
 
-native: images ## compare verdicts of Python programs with native CPython; ARGS=`--native PYTHON` also runs them in that CPython 3.13
+native: images ## compare verdicts of Python programs with native CPython; ARGS="--native PYTHON" also runs them in that CPython 3.13
 	python3 tests/native/run.py "$(BINARY)" $(ARGS)
 
 mathematics: images ## compare `math`, `cmath`, `random` and `**` with a native CPython, bit by bit; ARGS as in `--native PYTHON --arguments 100000`

@@ -1,7 +1,7 @@
-"""Hostile programs: what must never be accepted, and must not escape its score by making a sound task look broken.
+"""Hostile programs, which must never be accepted, and must not avoid a score by making a sound task look broken.
 
-A line of `attacks.jsonl` is a task, an honest program that solves it, and attacks. The honest program must be accepted: a task that
-nothing passes would prove nothing about attacks. An attack may end `ungradable` only where it says so.
+A line of `attacks.jsonl` is a task, an honest program that solves it, and attacks. The honest program must be accepted, because a
+task that no program passes would prove nothing about attacks. An attack may end `ungradable` only with `may_be_ungradable`.
 """
 import json
 
@@ -10,7 +10,7 @@ import programs
 
 FILE = programs.HERE / "attacks.jsonl"
 
-# Little time and memory, so that attacks that use all of it are quick.
+# Low limits, so that attacks that exhaust them finish quickly.
 LIMITS = {"seconds": 1, "memory_mb": 192}
 
 # Outcomes without a score.
@@ -22,7 +22,7 @@ def load():
 
 
 def entry(task, key, program):
-    """A program for the task, in the form of those of `programs/`."""
+    """A program for the task, in the form of a line of `programs/`."""
     fields = {name: task[name] for name in ("prelude", "test_setup", "tests") if name in task}
     return {"id": key, "program": program, **fields}
 

@@ -1,7 +1,7 @@
-"""Programs with one expectation changed: a grader that accepts one accepts a wrong program.
+"""Programs with one changed expectation: a grader that accepts one would accept a wrong program.
 
-The changes are made when the programs are recorded, each from the program's name alone, and those of asserts are kept only where
-native CPython fails them. A line of `changes.jsonl` names the program and has its tests with the change.
+The changes are made when the programs are recorded, at random with the program's id as the seed. A changed assert is kept only if it
+fails in native CPython. A line of `changes.jsonl` has the id of the program and its tests with the change.
 """
 import ast
 import json
@@ -54,7 +54,7 @@ def record(python, entries):
 
 
 def changed(python, entry):
-    """A program with one test changed, or `None` where no change was found."""
+    """A program with one changed test, or `None` if no change was found."""
     rng = random.Random(entry["id"])
     place = rng.randrange(len(entry["tests"]))
     test = entry["tests"][place]
@@ -80,7 +80,7 @@ def change(rng, test):
 
 
 def change_output(rng, text):
-    """Another word, one line less or one more."""
+    """Changes a word, or removes or repeats a line."""
     lines = text.splitlines()
     places = [number for number, line in enumerate(lines) if line.split()]
     if not places:
@@ -124,7 +124,7 @@ def change_value(rng, value):
 
 
 def other_value(value):
-    """Something that no grader may take for the value."""
+    """A value that no grader may accept as equal."""
     if value is None:
         return 0
     if isinstance(value, bool):

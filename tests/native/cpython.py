@@ -11,7 +11,7 @@ SECONDS = 60
 
 
 class Failed(Exception):
-    """A program that natively does not do what its place among the programs needs."""
+    """A program that does not behave natively as its entry requires."""
 
 
 def stdin_test(python, program, stdin, seed):

@@ -4,14 +4,14 @@ import pathlib
 import subprocess
 import tempfile
 
-# Items of one run of the binary: its start is paid once for many, and a run that fails names few.
+# Items of one run of the binary: many, so that starting it costs little, but few enough to find the one that makes a run fail.
 BATCH = 400
 
 LIMITS = {"seconds": 10, "memory_mb": 512}
 
 
 class Unusable(Exception):
-    """The binary gave no results."""
+    """The binary returned no results."""
 
 
 def code_task(tests, **fields):
@@ -24,7 +24,7 @@ def item(key, program, task):
     return {"id": key, "task": task, "completion": f"```python\n{program}\n```\n"}
 
 
-# Attempts to grade an item where the machine was the trouble: a busy one can lack memory or processes for a moment.
+# Attempts to grade an item after a retryable error: a busy machine can lack memory or processes for a moment.
 ATTEMPTS = 3
 
 
@@ -45,7 +45,7 @@ def _batch(binary, items):
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = pathlib.Path(folder, "items.jsonl"), pathlib.Path(folder, "results.jsonl")
         asked.write_text("".join(json.dumps(entry) + "\n" for entry in items), encoding="utf-8")
-        # The folder is the working directory, so that no configuration of somebody's changes a verdict.
+        # The temporary folder is the working directory, so that no local configuration file changes a verdict.
         command = [str(pathlib.Path(binary).resolve()), "grade", str(asked), "-o", str(answered)]
         ended = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if ended.returncode != 0:
@@ -55,7 +55,7 @@ def _batch(binary, items):
 
 
 def word(result):
-    """A result as one word: its verdict, or the outcome where there is none."""
+    """A result as one word: its verdict, or its outcome if it has none."""
     return result["verdict"] or result["outcome"]
 
 

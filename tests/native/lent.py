@@ -1,10 +1,10 @@
-"""What crosses between a test and a program: special methods both ways, and objects of the library.
+"""Objects passed between a test and a program: special methods in both directions, and objects of the standard library.
 
-For each row a task is made whose text hands the thing over and compares the result with what this Python gives when all of it runs
-in one process. A row works when the task is accepted. It is refused when the task is ungradable: the sandbox does not support the
-operation and says so, and the program is not blamed. It is guarded when the test asks a program's object about a value of its own:
-such an answer proves nothing, so it counts against the program. Everything else differs. A second task for each row expects
-something else, and is never accepted.
+For each row there is a task whose test passes the object and compares the result with that of this Python, in which everything runs
+in one process. A row works if the task is accepted. It is refused if the task is ungradable: the sandbox does not support the
+operation and says so, and the program is not blamed. It is guarded if the test uses a program's object together with a value of its
+own: the program could forge the result, so the test fails. Everything else differs. A second task for each row expects a different
+result, and must never be accepted.
 """
 import textwrap
 
@@ -12,10 +12,10 @@ import grading
 from methods import ON_VALUES, ROWS
 from objects import OBJECTS
 
-# Rows that differ, with the reason. The documents of the grader name them.
+# Rows that differ, with the reason, which the documentation of the grader explains.
 SIZE = "sizes in memory are those of 32-bit pointers"
-TABLES = "where a class is in a table is decided without asking its metaclass"
-NAMESPACE = "a metaclass of the program prepares no namespace for a class of the test"
+TABLES = "classes are hashed and compared without calling their metaclass"
+NAMESPACE = "`__prepare__` of a metaclass of the program is not called for a class of the test"
 DIFFERENCES = {
     ("__sizeof__", False): SIZE,
     ("__sizeof__", True): SIZE,
@@ -29,7 +29,7 @@ INIT = "    def __init__(self, v=3): self.v = v"
 
 
 class Row:
-    """One thing that crosses: `things` defines it, `handed` is the expression for it, `use` what the other side does with it."""
+    """One object that is passed: `things` defines it, `handed` is the expression for it, `use` is what the other side does with it."""
 
     def __init__(self, name, things, handed, use, back=False):
         self.name, self.back = name, back
@@ -51,7 +51,7 @@ class Row:
 
 
 def plain(value):
-    """The value, if its `repr` is an expression for it; a row must give plain data."""
+    """The value, if its `repr` is an expression for it; the result of a row must be plain data."""
     if type(value) in (list, tuple):
         return type(value)(map(plain, value))
     if type(value) is dict:
@@ -71,7 +71,7 @@ def class_source(body, base="object", extra="", meta="", other=""):
 
 
 def rows():
-    """Every row, in both directions where that has a meaning."""
+    """Every row, in both directions where that makes sense."""
     for method, body, use, *rest in ROWS:
         things = class_source(body, *rest)
         handed = "C" if method.startswith("class ") else "C()" if rest[:1] == ["dict"] else "C(), C(4)"

@@ -8,8 +8,8 @@ BINARY = "add sub mul truediv floordiv mod pow matmul lshift rshift and xor or".
 SIGNS = dict(zip(BINARY, "+ - * / // % ** @ << >> & ^ |".split()))
 
 
-# Rows that read what a program's object says of a value of the test. A program that could answer there would answer what pleases,
-# so the judge does not ask it, and a test that does this to a program's object fails.
+# Rows that use a program's object together with a value of the test. The program could return any result, so the judge does not
+# ask it, and such a test fails.
 ON_VALUES = " with a value"
 
 

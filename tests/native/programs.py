@@ -1,7 +1,7 @@
-"""Programs with what native CPython makes of them: reading, recording, asking for verdicts.
+"""Programs with their results in native CPython: reads, records and grades them.
 
-A line of `programs/*.jsonl` is a program with tests as a task has them; a test of standard input also has the exit status. The
-name of the file is the idiom.
+A line of `programs/*.jsonl` is a program with the tests of a task; a test of standard input also has the exit status. The name of the
+file is the topic.
 """
 import json
 import pathlib
@@ -12,10 +12,10 @@ import grading
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE / "programs"
 
-# Programs the grader judges otherwise than native CPython does, by reason. `docs/graders/code.md` names each reason.
+# Why verdicts of the grader may differ from native CPython, and the programs concerned. `docs/graders/code.md` explains each reason.
 REASONS = {
     "hash": "hashes have 32 bits",
-    "library": "a function of the library that a program returns is not identified with the test's own",
+    "library": "a standard-library function that a program returns is not the same object as the test's own",
     "empty_path": "an empty path is the working directory",
 }
 DIFFERENCES = {
@@ -27,7 +27,7 @@ DIFFERENCES = {
 
 
 def load():
-    """Every program, in the order of files and lines, with its idiom."""
+    """Every program, in the order of files and lines, with its topic."""
     found = []
     for path in sorted(FOLDER.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -40,7 +40,7 @@ def kind(entry):
 
 
 def asked(test):
-    """A test as the task has it: the status is what the verdict is about."""
+    """A test without its exit status, which is not part of the task but decides the expected verdict."""
     return {name: value for name, value in test.items() if name != "status"}
 
 
@@ -52,13 +52,13 @@ def item(entry, key=None, tests=None):
 
 
 def expected(entry):
-    """The verdict native CPython's behaviour amounts to."""
+    """The verdict that corresponds to the result of native CPython."""
     statuses = [test.get("status", 0) for test in entry["tests"]]
     return "runtime_error" if any(statuses) else "accepted"
 
 
 def natively(python, entry, test, seed):
-    """A test with what native CPython gives in place of what is expected."""
+    """A test with native CPython's results as the expected ones."""
     if "stdin" in test:
         stdout, status, stderr = cpython.stdin_test(python, entry["program"], test["stdin"], seed)
         return {"stdin": test["stdin"], "stdout": stdout, "status": status}, stderr
@@ -71,7 +71,7 @@ def natively(python, entry, test, seed):
 
 
 def check_natively(python, entries, seeds=("1",)):
-    """Differences between what is recorded and what this CPython gives."""
+    """Differences between the recorded results and those of this CPython."""
     problems = []
     for entry in entries:
         for test in entry["tests"]:
@@ -90,9 +90,9 @@ def show(test):
 
 
 def record(python, entries, seeds=("1", "2")):
-    """Writes what native CPython gives into the files. Refuses programs that depend on the seed of hashes."""
+    """Writes native CPython's results into the files. Refuses programs that depend on the hash seed."""
     if not cpython.version(python).startswith("Python 3.13."):
-        raise SystemExit(f"expectations are those of CPython 3.13; this is {cpython.version(python)}")
+        raise SystemExit(f"recording needs CPython 3.13, not {cpython.version(python)}; pass another `--native PYTHON`")
     problems, lines = [], {}
     for entry in entries:
         try:
@@ -102,7 +102,7 @@ def record(python, entries, seeds=("1", "2")):
             continue
         tests = [[test for test, _ in run] for run in runs]
         if any(other != tests[0] for other in tests):
-            problems.append(f"{entry['id']}: depends on the seed of hashes")
+            problems.append(f"{entry['id']}: depends on the hash seed")
         for test, stderr in runs[0]:
             if test.get("status"):
                 print(f"  {entry['id']}: status {test['status']}: {stderr.strip().rpartition(chr(10))[2][:100]}")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares verdicts about Python programs with what native CPython does.
+"""Compares verdicts of Python programs with the results of native CPython.
 
 usage: run.py PATH/TO/assay [--native PYTHON] [--short] [--part NAME]...
        run.py --native PYTHON --record
 
-Parts: `programs` are judged as they run natively; `changes` are the same programs with one expectation changed, none of which may
-be accepted; `lent` is a table of special methods and library objects that cross between a test and a program; `attacks` are
-hostile programs. `--native` also runs the programs in that CPython 3.13, where the files have what one gave. `--short` takes
-a third of everything. Exits with 1 if anything differs without a documented reason.
+Parts: `programs` must get the verdicts that correspond to their native results; `changes` are the same programs with one changed
+expectation, none of which may be accepted; `lent` is a table of special methods and library objects passed between a test and a
+program; `attacks` are hostile programs. `--native` also runs the programs in that CPython 3.13, instead of only using recorded
+results. `--short` takes a third of each part. Exits with 1 if anything differs without a documented reason.
 """
 import argparse
 import sys
@@ -31,14 +31,14 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", nargs="?")
     parser.add_argument("--native", metavar="PYTHON", help="a CPython 3.13 to run the programs in as well")
-    parser.add_argument("--record", action="store_true", help="write what that CPython gives into the files; grades nothing")
+    parser.add_argument("--record", action="store_true", help="write that CPython's results into the files; grades nothing")
     parser.add_argument("--short", action="store_true", help=f"one entry of {SHORT} of every part")
     parser.add_argument("--part", action="append", choices=PARTS, help="only this part; may be repeated")
     given = parser.parse_args()
     if given.record and not given.native:
         parser.error("`--record` needs `--native PYTHON`")
     if not given.record and not given.binary:
-        parser.error("name the binary, or `--record`")
+        parser.error("pass the path of the `assay` binary, or `--record`")
     return given
 
 

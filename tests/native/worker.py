@@ -1,4 +1,4 @@
-"""Runs one call or assert natively: program and test in one process, in two modules, as the grader has them.
+"""Runs one call or assert natively: program and test in one process, in two modules, as in the grader.
 
 usage: worker.py FILE, which is JSON: prelude, program, test_setup, test, and the file the result goes to
 """
@@ -34,7 +34,7 @@ def call(solution, test):
 
 
 def plain(value):
-    """A value as JSON writes it; what JSON has no form for is refused."""
+    """A value as JSON writes it; values that JSON cannot represent are refused."""
     if isinstance(value, dict):
         return {key if isinstance(key, str) else json.dumps(key): plain(held) for key, held in value.items()}
     if isinstance(value, (list, tuple)):

@@ -17,7 +17,7 @@ use crate::visible::Visible;
 /// Most tests whose results are listed: as many as a task may have. Each takes about 35 bytes of JSON.
 const LISTED: usize = 10_000;
 
-/// A program and where it stands in its completion.
+/// A program and its position in the completion.
 pub(crate) struct Place<'a> {
     pub(crate) found: &'a Candidate,
     pub(crate) completion: &'a Visible<'a>,
@@ -122,7 +122,7 @@ fn failed_test(index: usize, place: &Place<'_>, test: Option<&Test>, result: &Te
     facts
 }
 
-/// What the driver adds: the line of the test and its values, the last calls, the limit of the sandbox.
+/// Adds the driver's evidence: the line of the test and its values, the last calls, the limit of the sandbox.
 fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
     let Told { file, line, source, operator, left, right, calls, limit } = told;
     if let Some(line) = line {

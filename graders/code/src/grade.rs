@@ -31,7 +31,7 @@ pub(crate) struct PreparedCode {
     programs: Programs,
     /// Work of the reference over all tests, found with the first completion.
     reference: OnceCell<Result<u64, Blocked>>,
-    /// Whether the task's own texts work without a program, found with the first completion that has none.
+    /// Whether the task's own code works without a program, found with the first completion that has none.
     texts: OnceCell<Result<(), Blocked>>,
 }
 
@@ -76,7 +76,7 @@ impl PreparedCode {
     }
 
     async fn grade_of(&self, item: &Item, cx: &GradeContext) -> Result<Grade, Blocked> {
-        // The reference is the task's: one that does not pass is told before any completion is blamed.
+        // The reference is part of the task: if it does not pass, that is reported before any completion is blamed.
         self.reference_work(cx).await.transpose()?;
         let text = item.completion.text();
         let completion = Visible::of(&text, item.meta.think_open);
@@ -88,7 +88,7 @@ impl PreparedCode {
             }
             Err(refusal) => refusal,
         };
-        // Nothing was run, so nothing has shown yet whether the task can be passed at all.
+        // Nothing was run, so it is not known yet whether the task's own code works.
         self.check_texts(cx).await?;
         Ok(match refusal {
             NoProgram::NoCode { deterministic } => refused(verdict::NO_CODE, Evidence::new(), deterministic),
@@ -127,14 +127,13 @@ impl PreparedCode {
         self.programs.compile(Compile { language: self.task.language.to_owned(), parts }).await
     }
 
-    /// Whether the texts of the task work by themselves. A program that runs shows it in its own runs.
+    /// Whether the code of the task works by itself. Completions with a program show this in their own runs.
     async fn check_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
         let checked = self.texts.get_or_try_init(|| async { settled(self.run_texts(cx).await) });
         checked.await?.clone()
     }
 
-    /// Runs the texts of the task with an empty program, which passes no test: a task is at fault where a text fails before it
-    /// uses the program.
+    /// Runs the code of the task with an empty program. The task is at fault if its code fails before it uses the program.
     async fn run_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
         let has_prelude = !self.task.prelude.is_empty();
         let own_texts = |(at, test): &(usize, &Test)| *at == 0 && has_prelude || matches!(test, Test::Assert { .. });
@@ -148,7 +147,7 @@ impl PreparedCode {
         })?;
         for (_, test) in tests {
             self.programs.run(self.run_of(code, test)).await?;
-            go_on(cx)?;
+            check_cancelled(cx)?;
         }
         Ok(())
     }
@@ -169,7 +168,7 @@ impl PreparedCode {
             if has_failed && self.task.stops_early() {
                 break;
             }
-            go_on(cx)?;
+            check_cancelled(cx)?;
         }
         Ok(results)
     }
@@ -319,7 +318,7 @@ impl PreparedCode {
     }
 }
 
-/// A result that lasts; what may pass is asked again by the next item.
+/// A result that may be kept; after a retryable fault, the next item tries again.
 fn settled<T>(found: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> {
     match found {
         Err(blocked) if blocked.fault.retryable => Err(blocked),
@@ -327,8 +326,8 @@ fn settled<T>(found: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> 
     }
 }
 
-/// Stops when nobody waits for the result.
-fn go_on(cx: &GradeContext) -> Result<(), Fault> {
+/// Stops if the client no longer waits for the result.
+fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
     if cx.cancel.is_cancelled() {
         return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
     }

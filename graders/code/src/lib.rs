@@ -11,7 +11,7 @@
 //!
 //! Files, network, processes, clocks: there are none in the sandbox. Expected values never enter the program's sandbox: outputs
 //! and values are compared outside, and texts that assert run in a second sandbox that reaches the program only by messages.
-//! A text of the task that fails by itself makes the task ungradable: by type, it becomes no verdict.
+//! Code of the task that fails by itself makes the task ungradable. The types ensure that it never becomes a verdict.
 //!
 //! # Known false positives
 //!

@@ -9,7 +9,7 @@ const LIMITS: &str = "assay_sandbox_limits_total";
 /// Names of all metrics of the grader.
 pub const NAMES: &[&str] = &[LIMITS];
 
-/// Kinds of limits. Names that programs make up are counted as `other`, as a label is never removed.
+/// Kinds of limits. Names that programs make up are counted as `other`, because labels are never removed.
 const CAUSES: &str = "module process network file thread size other";
 
 /// Modules that are counted by their name: packages that datasets import most, and modules of the standard library that an image
@@ -32,11 +32,11 @@ pub(crate) fn describe() {
     describe_counter!(
         LIMITS,
         Unit::Count,
-        "Items whose verdict, or fault of the task, comes from a limit of the sandbox, by outcome, cause and name."
+        "Items whose result was caused by a limit of the sandbox, by outcome, cause and name."
     );
 }
 
-/// Counts an item that a limit of the sandbox decided.
+/// Counts an item whose result was caused by a limit of the sandbox.
 pub(crate) fn limited(outcome: &'static str, limit: &Limit) {
     let (cause, name) = labels(limit);
     counter!(LIMITS, "outcome" => outcome, "cause" => cause, "name" => name).increment(1);

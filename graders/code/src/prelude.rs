@@ -1,14 +1,14 @@
-//! What runs before a program, in its module: a text of the task, or a preset with what programs of a known source take for
-//! granted.
+//! Code that runs before a program, in its module: a text of the task, or a preset with the names that programs from a known
+//! source expect.
 
 use serde::Deserialize;
 
 /// Names and texts of the presets.
 const PRESETS: &[(&str, &str)] = &[("leetcode", include_str!("presets/leetcode.py"))];
 
-/// A prelude as it stands in a request.
+/// A prelude as it occurs in a request.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`prelude` is a text or {\"preset\", \"text\"}")]
+#[serde(untagged, expecting = "`prelude` must be a string or {\"preset\", \"text\"}")]
 pub(crate) enum RawPrelude {
     Text(String),
     Preset(NamedPreset),
@@ -49,7 +49,7 @@ impl Prelude {
             Some((_, preset)) => Ok(Self { preset, text }),
             None => {
                 let known: Vec<String> = PRESETS.iter().map(|(name, _)| format!("`{name}`")).collect();
-                Err(format!("there is no preset `{name}`; the presets are: {}", known.join(", ")))
+                Err(format!("unknown preset `{name}`; use one of: {}", known.join(", ")))
             }
         }
     }

@@ -35,7 +35,7 @@ struct Inner {
     runs: Cache<Hash, KnownRun, RunBytes>,
 }
 
-/// What is known of a run: what it says of the program, or why it says nothing.
+/// A cached run: its result, or why it gives none.
 type KnownRun = Result<Arc<ProgramRun>, Arc<Blocked>>;
 
 #[derive(Clone)]
@@ -146,7 +146,7 @@ impl Programs {
         }
     }
 
-    /// Why programs in a language are not run here, if they are not.
+    /// Why programs in a language cannot run here; `None` if they can.
     pub(crate) fn missing(&self, language: &str) -> Option<String> {
         if self.image(language).is_some() {
             return None;
@@ -154,7 +154,7 @@ impl Programs {
         Some(if LANGUAGES.contains(&language) {
             format!("the image of `{language}` is not built; build it with `make images`")
         } else {
-            format!("programs run in `{}`; there is no image of `{language}` to build", LANGUAGES.join("`, `"))
+            format!("unsupported language `{language}`; use one of `{}`", LANGUAGES.join("`, `"))
         })
     }
 
@@ -177,7 +177,7 @@ impl Programs {
                 Ok(attempt)
             }
             Err(blocked) => {
-                // What may pass is asked again.
+                // A retryable fault is not cached.
                 if !blocked.fault.retryable {
                     self.0.runs.insert(key, Err(Arc::new(blocked.clone())));
                 }

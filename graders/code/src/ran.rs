@@ -1,25 +1,25 @@
-//! What a run says about a program. A run in which a text of the task failed by itself says nothing, and becomes no verdict.
+//! The result of a run of a program. If code of the task failed by itself, there is no result, and so no verdict.
 
 use assay_cell::program::{End, Ran};
 use assay_core::{ErrorCode, Fault};
 
 use crate::told::{Limit, Told};
 
-/// Longest message about a text of the task, in characters.
+/// Longest message about code of the task, in characters.
 const LONGEST_MESSAGE: usize = 1_500;
 
-/// How a program ended. That the task is at fault cannot be said here.
+/// How a program ended. A fault of the task cannot be expressed in this type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProgramEnd {
     /// To its end.
     Finished,
     /// By exiting with this status.
     Exited(i32),
-    /// By an exception nobody caught, or a trap.
+    /// By an uncaught exception, or a trap.
     Raised(String),
     /// The called function returned, in the notation of the image's driver.
     Returned(String),
-    /// The text was judged and did not hold.
+    /// The test was run and did not pass.
     Refuted(String),
     OutOfWork,
     OutOfMemory,
@@ -42,7 +42,7 @@ impl ProgramRun {
     /// Reads what a worker answered.
     ///
     /// # Errors
-    /// [`Blocked`] when a text of the task failed by itself.
+    /// [`Blocked`] if code of the task failed by itself.
     pub(crate) fn read(ran: Ran) -> Result<Self, Blocked> {
         let Ran { end, told, stdout, stderr, work, memory_bytes } = ran;
         let end = match end {
@@ -59,7 +59,7 @@ impl ProgramRun {
         Ok(Self { end, told, stdout, stderr, work, memory_bytes })
     }
 
-    /// Used up all its work, as far as is known.
+    /// The run of a program that exceeded its wall time, which counts as using up its work.
     pub(crate) fn overran() -> Self {
         let (stdout, stderr) = (Vec::new(), Vec::new());
         Self { end: ProgramEnd::OutOfWork, told: None, stdout, stderr, work: 0, memory_bytes: 0 }
@@ -79,19 +79,19 @@ impl ProgramRun {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Blocked {
     pub(crate) fault: Fault,
-    /// The limit of the sandbox that a text of the task met.
+    /// The limit of the sandbox that code of the task reached.
     pub(crate) limit: Option<Limit>,
 }
 
 impl Blocked {
-    /// A text of the task failed by itself.
+    /// Code of the task failed by itself.
     fn by_task(message: &str, told: Option<&str>) -> Self {
         let limit = told.and_then(Told::read).and_then(|told| told.limit);
         let hint = match &limit {
             Some(limit) if limit.cause == "module" => {
-                format!("; the image has no module `{}`, `assay doctor --json` lists those it has", limit.name)
+                format!("; the image has no module `{}`; `assay doctor --json` lists its modules", limit.name)
             }
-            Some(limit) => format!("; the sandbox refuses `{}`", limit.name),
+            Some(limit) => format!("; the sandbox does not support `{}`", limit.name),
             None => String::new(),
         };
         let message = format!("{}{hint}", shortened(message.trim_end()));
@@ -105,7 +105,7 @@ impl From<Fault> for Blocked {
     }
 }
 
-/// A message with its beginning and its end: the one says which text failed, the other why.
+/// Keeps the beginning of a long message, which says what failed, and its end, which says why.
 fn shortened(message: &str) -> String {
     let count = message.chars().count();
     if count <= LONGEST_MESSAGE {

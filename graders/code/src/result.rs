@@ -27,7 +27,7 @@ pub(crate) struct TestResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) end: ProgramEnd,
-    /// What the driver adds.
+    /// The driver's evidence.
     pub(crate) told: Option<Told>,
     /// Lines of the program in which the exception was raised or passed on, outermost first.
     pub(crate) lines: Vec<usize>,
@@ -60,7 +60,7 @@ impl TestResult {
         Self { verdict, work: run.work, memory_bytes: run.memory_bytes, deterministic: attempt.deterministic, failure }
     }
 
-    /// The limit of the sandbox that the test failed by, as far as is known.
+    /// The limit of the sandbox that made the test fail, if known.
     pub(crate) fn limit(&self) -> Option<&Limit> {
         self.failure.as_ref()?.told.as_ref()?.limit.as_ref()
     }

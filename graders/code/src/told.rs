@@ -1,5 +1,5 @@
-//! What the driver of an image adds about a failure: which line of the test, which values, which limit of the sandbox. It
-//! explains a verdict and never decides one; part of it may be the program's own word.
+//! Evidence from the driver of an image about a failure: the line of the test, the values, the limit of the sandbox. It explains a
+//! verdict and never decides one, because a program can forge part of it.
 
 use assay_cell::program::MAX_TOLD;
 use serde::Deserialize;
@@ -10,29 +10,29 @@ pub(crate) const SHOWN: usize = 400;
 /// Most calls that are shown: the last ones.
 const CALLS: usize = 3;
 
-/// Texts that judge, by the names their code has.
+/// File names of the test's code.
 const FILES: &[&str] = &["test.py", "setup.py"];
 
-/// What was told. Everything may be missing.
+/// The evidence. Every field may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Told {
-    /// Which text failed: `test.py` or `setup.py`.
+    /// The file that failed: `test.py` or `setup.py`.
     pub(crate) file: Option<String>,
     /// Its line, from 1.
     pub(crate) line: Option<u64>,
     /// The text of that line.
     pub(crate) source: Option<String>,
-    /// The comparison that did not hold, and its two values.
+    /// The comparison that was false, and its two values.
     pub(crate) operator: Option<String>,
     pub(crate) left: Option<String>,
     pub(crate) right: Option<String>,
-    /// The last calls of the program, in their order.
+    /// The last calls into the program, oldest first.
     pub(crate) calls: Vec<Call>,
     pub(crate) limit: Option<Limit>,
 }
 
-/// A call of the program by the text.
+/// A call of the program by the test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Call {
@@ -41,7 +41,7 @@ pub(crate) struct Call {
     pub(crate) raised: Option<String>,
 }
 
-/// A limit of the sandbox that was met: what kind, and the module or function.
+/// A limit of the sandbox that was reached: its kind, and the module or function.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Limit {
@@ -50,7 +50,7 @@ pub(crate) struct Limit {
 }
 
 impl Told {
-    /// Reads what was told, texts and lists cut; `None` for anything of another shape.
+    /// Reads the evidence and cuts long texts and lists; `None` if it has a different shape.
     pub(crate) fn read(text: &str) -> Option<Self> {
         if text.len() > MAX_TOLD {
             return None;

@@ -1,9 +1,9 @@
-//! Lines of a program in the text of an exception. The text may be the program's own, so it is read as a hint and nothing more.
+//! Lines of a program in the text of an exception. A program can forge the text, so the lines are only a hint.
 
-/// How a frame of the program begins.
+/// Start of a frame of the program.
 const FRAME: &str = "File \"main.py\", line ";
 
-/// How the frames of an exception begin; an exception raised from another comes after it.
+/// Line before the frames of an exception; an exception raised from another one comes after it.
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
 /// Most frames that are read: the last ones.
@@ -21,7 +21,7 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
     let mut lines: Vec<usize> = Vec::new();
     let mut is_new = false;
     for line in text[start..].lines().map(str::trim_start) {
-        // A test shows the program's exception as a note, each line marked.
+        // In the traceback of a test, the program's exception is a note, whose lines have these prefixes.
         let line = line.trim_start_matches(['|', '+', '-', ' ']);
         if line.starts_with(TRACEBACK) {
             is_new = true;

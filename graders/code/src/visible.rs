@@ -1,4 +1,4 @@
-//! A completion and the parts of it that count: where bytes and lines of the visible text stand in the completion.
+//! A completion without its reasoning: maps bytes and lines of the visible text to the completion.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,14 +34,14 @@ impl<'a> Visible<'a> {
         start..self.place(inside.end, |at, length| at <= length).max(start)
     }
 
-    /// The line of the completion, from 1, in which a byte of the visible text stands.
+    /// The line of the completion, from 1, that contains a byte of the visible text.
     pub(crate) fn line(&self, at: usize) -> usize {
         let before = &self.completion.as_bytes()[..self.start(at)];
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Lines of a program that stands in these bytes of the visible text, counted from 1, as lines of the completion. Lines the
-    /// program does not have are left out.
+    /// Maps lines of a program, counted from 1, to lines of the completion. `program` is its byte range in the visible text. Lines
+    /// that the program does not have are left out.
     pub(crate) fn lines(&self, program: &Range<usize>, numbers: &[usize]) -> Vec<usize> {
         let inside = self.text.get(program.clone()).unwrap_or_default();
         let starts = std::iter::once(0).chain(inside.match_indices('\n').map(|(at, _)| at + 1));
@@ -54,7 +54,7 @@ impl<'a> Visible<'a> {
         self.place(at, |at, length| at < length)
     }
 
-    /// The byte of the completion at a byte of the visible text; `is_in` says whether an offset belongs to a part of a length.
+    /// The byte of the completion at a byte of the visible text. `is_in(offset, length)` says whether a part contains an offset.
     fn place(&self, mut at: usize, is_in: impl Fn(usize, usize) -> bool) -> usize {
         for part in &self.parts {
             if is_in(at, part.len()) {

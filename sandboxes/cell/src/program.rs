@@ -140,7 +140,7 @@ pub enum End {
     Returned(String),
     /// The text was judged and did not hold.
     Refuted(String),
-    /// A text of the task failed by itself: its prelude, or the text that judges. Says nothing about the program.
+    /// Code of the task failed by itself: its prelude or its test. Says nothing about the program.
     Unjudgeable(String),
     /// All work was used up.
     OutOfWork,
@@ -158,8 +158,8 @@ pub const MAX_TOLD: usize = 16 << 10;
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// What the image's driver adds about an end that is not a good one: a JSON object of at most [`MAX_TOLD`] bytes. It may
-    /// be the program's own word, so it explains a verdict and never decides one.
+    /// Evidence of the image's driver about a failure: a JSON object of at most [`MAX_TOLD`] bytes. A program can forge it, so it
+    /// explains a verdict and never decides one.
     pub told: Option<String>,
     /// What the program wrote to standard output.
     pub stdout: Vec<u8>,

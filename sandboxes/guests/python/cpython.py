@@ -12,7 +12,7 @@ import libm
 import sources
 from toolchain import GUEST, Failed, Unit, hash_of
 
-# clang takes it that no function of WASI's sets `errno`; `complex.__pow__` and `cmath.phase` raise what `sin` and `atan2` set.
+# By default clang assumes for WASI that no mathematical function sets `errno`. `complex.__pow__` and `cmath.phase` read it.
 OPTIMISE = ("-O2", "-g0", "-w", "-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-fmath-errno")
 PYTHON_H = ("-Icpython/Include", "-Icpython/Include/internal", "-Icpython")
 CORE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE",)
@@ -48,7 +48,7 @@ PYTHON = """
 # Our own files in the image; `freeze.c` is the host tool's.
 OWN = ("bisect.c", "clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c", "wide.c")
 
-# Modules whose C file is ours.
+# Modules with a C file of our own.
 OWN_MODULES = ("_bisect",)
 
 # The core calls into these modules, so the host tool needs them too.

@@ -5,13 +5,13 @@ with fused multiply-add, and those are the ones that run. The last bit of their
 results depends on which operations GCC fused, so this file does to clang's
 LLVM IR what GCC does to its own (`convert_mult_to_fma` in
 `gcc/tree-ssa-math-opts.cc`): in program order, a product is fused when every
-use of it, or of its one negation, is an addition or subtraction in the same
-basic block with another operand on the other side. What it turned into a fused
-operation is no addition any more for the products that follow.
+use of it, or of its only negation, is an addition or subtraction in the same
+basic block whose other operand is a different value. An addition that was
+fused no longer counts as an addition for the products that follow.
 
-There is no such instruction for one number in wasm; the one for two numbers at
-once is `f64x2.relaxed_madd`, which rounds once where an engine is asked for
-deterministic results or has the processor's own instruction.
+Wasm has no such instruction for one number. The one for two numbers is
+`f64x2.relaxed_madd`, which rounds once if the engine is configured for
+deterministic results or the processor has such an instruction.
 """
 
 import re
@@ -41,7 +41,7 @@ declare <2 x double> @llvm.wasm.relaxed.madd.v2f64(<2 x double>, <2 x double>, <
 
 
 class Unexpected(Exception):
-    """The compiler's text is not what this file knows how to read."""
+    """The compiler's output has a form that this file cannot read."""
 
 
 class Operation(NamedTuple):
@@ -60,7 +60,7 @@ class Use(NamedTuple):
 
 
 class Function:
-    """The lines of one function's body, and what of them is fused."""
+    """The lines of one function's body, and which of them are fused."""
 
     def __init__(self, lines):
         self.lines = lines
@@ -82,7 +82,7 @@ class Function:
                 self.users.setdefault(name, []).append(number)
 
     def addition(self, number, operand, block, negation):
-        """The use of `operand` at line `number`, or None where it keeps the product from being fused."""
+        """The use of `operand` at line `number`, or None if it prevents the product from being fused."""
         operation = self.operations.get(number)
         if operation is None or number in self.fused or self.blocks[number] != block:
             return None
@@ -91,7 +91,7 @@ class Function:
         return Use(number, operand, negation)
 
     def uses(self, product, block):
-        """All uses of a product if each can be fused, else nothing."""
+        """All uses of a product if each can be fused, else an empty list."""
         found = []
         for number in self.users.get(product, []):
             operation = self.operations.get(number)

@@ -1,9 +1,9 @@
-"""The mathematical functions of the image: glibc's, with the bits they have on x86-64.
+"""The mathematical functions of the image: glibc's, with the same bits as on x86-64.
 
-`math`, `cmath`, `random` and `**` call the C library, and a program that
-prints a float is compared with the output of a Python on Linux, where that is
-glibc. This file owns the table of glibc's files and how they are compiled; the
-headers they need are in `c/libm/`, and which operations are fused is `fuse.py`'s.
+`math`, `cmath`, `random` and `**` call the C library. A program that prints a
+float is compared with the output of Python on Linux, where that library is
+glibc. This file has the table of glibc's files and their compiler options. The
+headers they need are in `c/libm/`; `fuse.py` decides which operations are fused.
 """
 
 from pathlib import Path
@@ -21,18 +21,18 @@ PLAIN = """
     e_exp_data e_log2_data e_log_data e_pow_log_data sincostab branred math_err
 """
 
-# No call is taken for a known function's: `sinh` of glibc is to call the `exp` that is compiled here.
+# Calls are not replaced by builtins: `sinh` of glibc must call the `exp` that is compiled here.
 FLAGS = ("-O2", "-g0", "-w", "-std=gnu11", "-fno-builtin", "-fno-math-errno", "-fvisibility=hidden", f"-I{FOLDER}")
-# Vectors would hide operations from `fuse.py`, which reads those on one number.
+# Vectors would hide operations from `fuse.py`, which only reads scalar operations.
 SCALAR = ("-fno-vectorize", "-fno-slp-vectorize")
 RELAXED = ("-msimd128", "-mrelaxed-simd")
 
 
 def objects(steps):
-    """The functions' objects, which come before all others on the linker's line.
+    """The objects of the functions, which come before all other objects on the linker's command line.
 
-    The C library is before these, and the linker takes a function from it at the first reference: those that
-    the others call come first.
+    The C library comes before them, and the linker takes a function from it at the first reference. So functions that others call
+    come first.
     """
     headers = ("-include", "math_private.h", f"-I{steps.own / 'libm'}")
     plain = [Unit(f"{FOLDER}/{name}.c") for name in PLAIN.split()]
@@ -43,7 +43,7 @@ def objects(steps):
 
 
 def fused(steps, name, headers):
-    """The object of a file whose operations are fused between two runs of the compiler."""
+    """The object of a file in which operations are fused between two runs of the compiler."""
     source = f"{FOLDER}/{name}.c"
     flags = FLAGS + SCALAR + RELAXED + ("-ffp-contract=fast", "-DASSAY_FUSED")
     rules = Path(fuse.__file__).read_bytes()

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """An archive and what of it is unpacked: what is in `used`, or all of it where that is empty, without `unused`."""
+    """An archive and what is unpacked from it: everything in `used` (everything if that is empty), except `unused`."""
 
     folder: str
     places: Tuple[Place, ...]
@@ -92,7 +92,7 @@ ARCHIVES = (
         unused=("doc", "po", "po4a", "tests"),
     ),
     Archive(
-        # Debian's archive lacks generated files that the release has; the files compiled here are the same.
+        # Debian's archive lacks generated files that the release has. The files that are compiled here are equal in both.
         "glibc",
         (
             Place(
@@ -139,7 +139,7 @@ SUBSTITUTIONS = (
     ),
     Substitution(
         "glibc/sysdeps/ieee754/dbl-64/s_log1p.c",
-        "GCC computes this product of both branches before them, where no addition follows that it could be fused with",
+        "GCC moves this product out of both branches, to a place where no addition follows that it could be fused with",
         "  if (k == 0)\n    return f - (hfsq - s * (hfsq + R));\n",
         "  R = s * (hfsq + R);\n  if (k == 0)\n    return f - (hfsq - R);\n",
     ),
@@ -257,7 +257,7 @@ def extract(archive, path, target):
 
 
 def substitute(tree, change):
-    """Makes one change, in the files that its pattern matches."""
+    """Applies one change to the files that its pattern matches."""
     found = 0
     for path in sorted(tree.glob(change.path)):
         text = path.read_text(encoding="utf-8")
@@ -266,13 +266,13 @@ def substitute(tree, change):
             path.write_text(text.replace(change.old, change.new), encoding="utf-8")
     if found != change.times:
         raise Unavailable(
-            f"`{change.path}` is not as expected ({change.reason}): {found} places instead of {change.times}; adapt SUBSTITUTIONS"
+            f"`{change.path}` is not as expected ({change.reason}): {found} matches instead of {change.times}; adapt its substitution"
         )
 
 
 def inputs_of(source):
-    """Names what an object depends on in the tree: the archives, changes of headers, and those of its own C file. Another C
-    file is compiled by itself, and Python files are compiled apart."""
+    """Hash of what an object depends on in the tree: the archives, and changes of headers and of its own C file. Changes of other C
+    files and of Python files do not affect it."""
     changes = [change for change in SUBSTITUTIONS if change.path == source or not change.path.endswith((".c", ".py"))]
     return hashlib.sha256(repr((ARCHIVES, changes)).encode()).hexdigest()[:24]
 

@@ -1,16 +1,15 @@
-"""Changes to CPython's sources so that programs find 64-bit Linux.
+"""Changes to CPython's sources so that programs see 64-bit Linux.
 
-Pointers have 32 bits here. What a program can see of that, beyond the memory it
-may use, is changed where it is converted: lengths of ranges, bounds, native
-sizes of `struct` and `array`, numbers of errors. The functions are in
-`c/wide.c`.
+Pointers have 32 bits here. Wherever a program could notice, other than by the
+memory it may use, conversions are changed: lengths of ranges, bounds, native
+sizes of `struct` and `array`, error numbers. The functions are in `c/wide.c`.
 """
 
 from typing import NamedTuple
 
 
 class Substitution(NamedTuple):
-    """One change to source files, in which `old` must occur exactly `times` in all files that `path`, a pattern, matches."""
+    """One change to source files. `old` must occur exactly `times` times in all files that the pattern `path` matches."""
 
     path: str
     reason: str

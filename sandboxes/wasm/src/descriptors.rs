@@ -8,10 +8,10 @@ use crate::files::{Device, Files, How, NodeId, ROOT};
 /// Most descriptors at once.
 const MAX_DESCRIPTORS: usize = 256;
 
-/// The one folder the guest is given. The C library looks for such folders from 3 on.
+/// The one preopened folder. The C library looks for preopened folders from descriptor 3 on.
 pub(crate) const PREOPENED: i32 = 3;
 
-/// What a descriptor is of.
+/// What a descriptor refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Device(Device),
@@ -36,7 +36,7 @@ pub(crate) enum Whence {
     End,
 }
 
-/// The table, and the files it leads to.
+/// The table of descriptors, and the files they refer to.
 pub(crate) struct Descriptors {
     table: Vec<Option<Descriptor>>,
     files: Arc<Mutex<Files>>,
@@ -56,7 +56,7 @@ impl Descriptors {
         Self { table: table.into_iter().map(Some).collect(), files }
     }
 
-    /// The files. The two instances of a test take turns, so nobody waits here.
+    /// The files. The two instances of a test take turns, so the lock is never contended.
     pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +79,7 @@ impl Descriptors {
         }
     }
 
-    /// The file or folder of a descriptor; `other` for devices.
+    /// The file or folder of a descriptor; the error `other` for devices.
     pub(crate) fn node(&self, fd: i32, other: Errno) -> Result<NodeId, Errno> {
         match self.get(fd)?.target {
             Target::Node(node) => Ok(node),
@@ -87,7 +87,7 @@ impl Descriptors {
         }
     }
 
-    /// Opens a path under the lowest free number, as everywhere.
+    /// Opens a path under the lowest free number, as POSIX requires.
     pub(crate) fn open(
         &mut self,
         at: i32,
@@ -121,7 +121,7 @@ impl Descriptors {
 
     pub(crate) fn close(&mut self, fd: i32) -> Result<(), Errno> {
         if fd == PREOPENED {
-            // The guest did not open it, and no path would lead anywhere without it.
+            // The guest did not open it, and without it no path could be resolved.
             return Err(Errno::BadDescriptor);
         }
         let closed = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)).and_then(Option::take);
@@ -131,7 +131,7 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Reads from a file at a place, or at the descriptor's own, which moves on.
+    /// Reads from a file at an offset, or at the descriptor's own position, which advances.
     pub(crate) fn read(&mut self, fd: i32, at: Option<u64>, target: &mut [u8]) -> Result<usize, Errno> {
         let known = self.get(fd)?;
         let node = self.node(fd, Errno::BadDescriptor)?;
@@ -145,7 +145,7 @@ impl Descriptors {
         Ok(length)
     }
 
-    /// Writes to a file at a place, or at the descriptor's own, which moves on.
+    /// Writes to a file at an offset, or at the descriptor's own position, which advances.
     pub(crate) fn write(&mut self, fd: i32, at: Option<u64>, bytes: &[u8], now: u64) -> Result<usize, Errno> {
         let known = self.get(fd)?;
         let node = self.node(fd, Errno::BadDescriptor)?;
@@ -154,7 +154,7 @@ impl Descriptors {
         }
         let mut files = self.files();
         let start = match at {
-            // Linux appends here too, wherever the place is.
+            // Linux appends here too, whatever the offset.
             _ if known.appends => files.status(node)?.size,
             Some(place) => place,
             None => known.position,
@@ -171,7 +171,7 @@ impl Descriptors {
         let known = self.get(fd)?;
         let node = match known.target {
             Target::Node(node) => node,
-            // These are as long as anybody likes.
+            // These devices have no length; a seek always succeeds.
             Target::Device(Device::Null | Device::Zero | Device::Random) => return Ok(0),
             Target::Device(Device::Stdin | Device::Stdout | Device::Stderr) => return Err(Errno::NotSeekable),
         };
@@ -275,7 +275,7 @@ mod tests {
         let opened = (0..1_000).map_while(|_| table.open(PREOPENED, b"a", CREATE, (true, false), 0).ok());
         assert_eq!(opened.count(), MAX_DESCRIPTORS - 4);
         assert_eq!(table.open(PREOPENED, b"b", CREATE, (true, false), 0), Err(Errno::TooManyOpen));
-        // What was refused was not made either.
+        // The file that could not be opened was not created either.
         assert_eq!(table.files().find(ROOT, b"b"), Err(Errno::NotFound));
         assert_eq!(table.close(9), Ok(()));
         assert_eq!(table.open(PREOPENED, b"b", CREATE, (true, false), 0), Ok(9));

@@ -46,7 +46,7 @@ fn config(scan: Enabled) -> Config {
         .consume_fuel(true)
         // The bits of a NaN would tell machines apart.
         .cranelift_nan_canonicalization(true)
-        // A fused multiply-add rounds once, on processors without the instruction too.
+        // A fused multiply-add rounds once, even on processors without the instruction.
         .relaxed_simd_deterministic(true)
         .cranelift_opt_level(OptLevel::Speed)
         .max_wasm_stack(WASM_STACK)

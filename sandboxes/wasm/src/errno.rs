@@ -1,6 +1,6 @@
-//! Error numbers of WASI preview 1, as far as guests are given any.
+//! The error numbers of WASI preview 1 that guests can get.
 
-/// Why a call of the guest fails. The discriminants are what the guest reads.
+/// Why a call of the guest failed. The discriminants are the numbers that the guest gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Errno {
@@ -22,7 +22,7 @@ pub(crate) enum Errno {
     NotCapable = 76,
 }
 
-/// What a call answers when it succeeds.
+/// The result of a call that succeeds.
 pub(crate) const SUCCESS: i32 = 0;
 
 impl Errno {

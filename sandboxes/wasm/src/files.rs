@@ -1,8 +1,8 @@
-//! The files of one run: a tree in memory that ends with the run. Nothing of the host's file system is in it.
+//! The files of one run: a tree in memory that is deleted after the run. It contains nothing of the host's file system.
 //!
-//! Both instances of an assert test share one tree, so that a file the test writes is there for the program. Names are bytes and
-//! listed in the order of their creation, times come from the guest's clock and numbers of nodes are counted, so that equal runs
-//! see equal files. Everything is bounded: bytes of all files together, nodes, lengths of names and paths.
+//! Both instances of an assert test share one tree, so that the program can read a file that the test writes. Names are bytes and
+//! are listed in the order of creation, times come from the guest's clock, and node numbers are sequential, so that equal runs see
+//! equal files. Everything is bounded: the bytes of all files together, nodes, and the lengths of names and paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ mod node;
 /// Most bytes of all files together.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// Most files and folders, removed ones that are still open included.
+/// Most files and folders, including removed ones that are still open.
 pub(crate) const MAX_NODES: usize = 4_096;
 
 /// Longest name and longest path in bytes, as on Linux.
@@ -29,10 +29,10 @@ const LAST_DOT: u64 = 2;
 
 pub(crate) type NodeId = u64;
 
-/// The folder that everything is in, and that guests start in.
+/// The root folder, in which guests start.
 pub(crate) const ROOT: NodeId = 1;
 
-/// Where a path leads.
+/// A resolved path.
 struct Place<'a> {
     folder: NodeId,
     /// The last name; `None` when the path ends with `.` or `..`.
@@ -67,7 +67,7 @@ impl Files {
         files
     }
 
-    /// Opens what a path leads to; the caller closes it.
+    /// Opens the node at a path; the caller closes it.
     pub(crate) fn open(&mut self, at: NodeId, path: &[u8], how: How, now: u64) -> Result<NodeId, Errno> {
         let place = self.walk(at, path)?;
         let node = match place.node {
@@ -94,7 +94,7 @@ impl Files {
         Ok(node)
     }
 
-    /// Takes an opening back.
+    /// Undoes one `open`.
     pub(crate) fn close(&mut self, node: NodeId) {
         if let Some(known) = self.nodes.get_mut(&node) {
             known.opened = known.opened.saturating_sub(1);
@@ -102,7 +102,7 @@ impl Files {
         self.forget_if_unused(node);
     }
 
-    /// The device a node is.
+    /// The device of a node; `None` for files and folders.
     pub(crate) fn device(&self, node: NodeId) -> Option<Device> {
         match self.nodes.get(&node)?.content {
             Content::Device(device) => Some(device),
@@ -110,7 +110,7 @@ impl Files {
         }
     }
 
-    /// Reads from a place in a file; 0 bytes at its end.
+    /// Reads from an offset in a file; 0 bytes at its end.
     pub(crate) fn read(&self, node: NodeId, offset: u64, target: &mut [u8]) -> Result<usize, Errno> {
         let bytes = self.node(node)?.bytes()?;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -119,7 +119,7 @@ impl Files {
         Ok(length)
     }
 
-    /// Writes at a place in a file, as many bytes as there is room for.
+    /// Writes at an offset in a file, as many bytes as there is room for.
     pub(crate) fn write(&mut self, node: NodeId, offset: u64, bytes: &[u8], now: u64) -> Result<usize, Errno> {
         let length = self.node(node)?.bytes()?.len() as u64;
         let limit = length + MAX_BYTES.saturating_sub(self.bytes);
@@ -140,7 +140,7 @@ impl Files {
         Ok(kept.len())
     }
 
-    /// Cuts a file or fills it up with zeros.
+    /// Truncates a file, or extends it with zeros.
     pub(crate) fn resize(&mut self, node: NodeId, size: u64, now: u64) -> Result<(), Errno> {
         let others = self.bytes - self.node(node)?.bytes()?.len() as u64;
         let total = others.checked_add(size).filter(|total| *total <= MAX_BYTES).ok_or(Errno::NoSpace)?;
@@ -149,11 +149,11 @@ impl Files {
         let bytes = known.bytes_mut()?;
         let size = usize::try_from(size).map_err(|_| Errno::NoSpace)?;
         if size > bytes.capacity() {
-            // A quarter more than needed: many small writes stay cheap, and memory stays near the limit.
+            // A quarter more than needed, so that many small writes are cheap and memory stays near the limit.
             bytes.try_reserve_exact(size - bytes.len() + size / 4).map_err(|_| Errno::NoSpace)?;
         }
         bytes.resize(size, 0);
-        // Files that were long must not keep the room of it: only lengths are counted.
+        // A truncated file must not keep its capacity, because only lengths count towards the limit.
         if size < bytes.capacity() / 2 {
             bytes.shrink_to(size);
         }
@@ -161,7 +161,7 @@ impl Files {
         Ok(())
     }
 
-    /// What a path leads to.
+    /// The node at a path.
     pub(crate) fn find(&self, at: NodeId, path: &[u8]) -> Result<NodeId, Errno> {
         let place = self.walk(at, path)?;
         let node = place.node.ok_or(Errno::NotFound)?;
@@ -184,7 +184,7 @@ impl Files {
         Ok(Status { node, kind, links, size, accessed, modified, changed })
     }
 
-    /// Sets those of the two times that are given.
+    /// Sets the times that are given.
     pub(crate) fn set_times(
         &mut self,
         node: NodeId,
@@ -227,7 +227,7 @@ impl Files {
         }
     }
 
-    /// Moves what `from` names to `to`, and replaces what is there where a move may.
+    /// Moves `from` to `to`, and replaces what is there if Linux allows it.
     pub(crate) fn rename(
         &mut self,
         (from_at, from): (NodeId, &[u8]),
@@ -263,7 +263,7 @@ impl Files {
         Ok(())
     }
 
-    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie to go on from.
+    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie of the entry.
     pub(crate) fn list(
         &self,
         node: NodeId,
@@ -290,11 +290,11 @@ impl Files {
         self.nodes.get_mut(&node).ok_or(Errno::BadDescriptor)
     }
 
-    /// Follows a path from a folder. `..` of the root is the root, as everywhere.
+    /// Resolves a path from a folder. `..` of the root is the root, as on Linux.
     fn walk<'a>(&self, at: NodeId, path: &'a [u8]) -> Result<Place<'a>, Errno> {
         match path {
             [] => return Err(Errno::NotFound),
-            // The C library makes paths relative to a folder it was given.
+            // The C library makes paths relative to a preopened folder.
             [b'/', ..] => return Err(Errno::NotCapable),
             _ if path.len() > MAX_PATH => return Err(Errno::NameTooLong),
             _ if path.contains(&0) => return Err(Errno::Invalid),
@@ -335,7 +335,7 @@ impl Files {
         }
     }
 
-    /// Makes a node where a path leads, within the limits.
+    /// Creates a node at a path, within the limits.
     fn create(&mut self, place: &Place<'_>, content: Content, now: u64) -> Result<NodeId, Errno> {
         let name = place.name.ok_or(Errno::Exists)?;
         if !self.node(place.folder)?.is_linked {
@@ -384,7 +384,7 @@ impl Files {
         }
     }
 
-    /// Removed files stay until they are closed.
+    /// Deletes a node that is neither linked nor open.
     fn forget_if_unused(&mut self, node: NodeId) {
         if self.nodes.get(&node).is_some_and(|known| !known.is_linked && known.opened == 0)
             && let Some(known) = self.nodes.remove(&node)

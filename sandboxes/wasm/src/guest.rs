@@ -165,16 +165,16 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
     }
 }
 
-/// Whose word an answer is.
+/// Who can have written an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
     /// An instance in which no code of a program has run.
     Driver,
-    /// An instance that a program may have taken over. What it says of the judging text would be made up.
+    /// An instance that a program may have taken over. It cannot know anything about the test, so such evidence is forged.
     Program,
 }
 
-/// What the driver adds about an end, as JSON text; `None` when it adds nothing, or too much.
+/// The driver's evidence about an end, as JSON text; `None` if there is none, or too much.
 pub(crate) fn told(answer: &[u8], speaker: Speaker) -> Option<String> {
     let mut message = Message::read(answer)?;
     let Some(Value::Object(mut told)) = message.header.remove("told") else { return None };

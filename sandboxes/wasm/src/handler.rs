@@ -205,7 +205,7 @@ impl Setting {
     }
 }
 
-/// How an instance ended, and what its driver adds.
+/// How an instance ended, and the evidence of its driver.
 struct Ended {
     end: End,
     told: Option<String>,
@@ -276,7 +276,7 @@ fn execute(
 ) -> Result<(Guest, Ended), Trouble> {
     let (mut guest, has_prelude) = load(image, run, setting, module, stdin)?;
     if has_prelude {
-        // No code of the completion has run in this instance, so whatever goes wrong here is the task's doing.
+        // No code of the completion has run in this instance, so any failure is the task's fault.
         let prelude = Ended::of(guest.ask(header(json!({"op": "prelude"})), &[]), Speaker::Driver)?;
         if prelude.end != End::Finished {
             let end = End::Unjudgeable(prelude_fault(&prelude.end, guest.state().memory_refusals > 0));
@@ -287,13 +287,13 @@ fn execute(
     Ok((guest, ended))
 }
 
-/// Why a prelude cannot be run.
+/// The message about a prelude that failed.
 fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
     match end {
-        End::OutOfMemory => "the prelude needs more memory than the task allows".to_owned(),
-        End::Raised(_) if is_short_of_memory => "the prelude needs more memory than the task allows".to_owned(),
-        End::OutOfWork => "the prelude needs more work than the task allows".to_owned(),
-        End::OutOfOutput => "the prelude writes more than the task allows".to_owned(),
+        End::OutOfMemory => "the prelude exceeds `limits.memory_mb` of the task".to_owned(),
+        End::Raised(_) if is_short_of_memory => "the prelude exceeds `limits.memory_mb` of the task".to_owned(),
+        End::OutOfWork => "the prelude exceeds `limits.seconds` of the task".to_owned(),
+        End::OutOfOutput => "the prelude exceeds `limits.output_kb` of the task".to_owned(),
         End::Exited(status) => format!("the prelude exits with status {status}"),
         End::Raised(text) => format!("the prelude raises an exception: {text}"),
         End::Finished | End::Returned(_) | End::Refuted(_) | End::Unjudgeable(_) => {

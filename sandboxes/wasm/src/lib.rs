@@ -1,4 +1,4 @@
-//! Owns the running of programs in wasmtime: images, instances, work, limits, and the system that guests see.
+//! Runs programs in wasmtime: images, instances, work, limits, and the system calls of guests.
 //! Knows no grader and compares nothing; it is one [`Handler`](assay_cell::Handler) of a cell.
 //!
 //! A language is an image: an interpreter compiled to WebAssembly, started once, its memory kept. An instance is that memory

@@ -1,4 +1,4 @@
-//! What the host keeps for one instance: its input and output, its files, its limits, its random numbers, whom it may talk to.
+//! The host's state of one instance: its input and output, files, limits, random numbers, and the instance it may talk to.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,8 +11,8 @@ use crate::files::Files;
 use crate::judge::Line;
 use crate::wasi::EPOCH;
 
-/// Most of standard error that is kept, in bytes: the end, where exceptions are. Standard error is never compared, so a program
-/// that writes more loses the beginning and nothing else; every byte costs work.
+/// Bytes of standard error that are kept: the end, where exceptions are. Standard error is never compared, so a program that writes
+/// more only loses the beginning. Every byte costs work.
 const STDERR_TAIL: usize = 16 << 10;
 
 /// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few; one that asks again and again
@@ -70,7 +70,7 @@ impl State {
         Self::with_files(limits, seed, stdin, Self::fresh_files())
     }
 
-    /// The files of a run that begins.
+    /// The files at the start of a run.
     pub(crate) fn fresh_files() -> Arc<Mutex<Files>> {
         Arc::new(Mutex::new(Files::new(EPOCH)))
     }
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// Gives the guest what is next on standard input, as much as there is room for; 0 bytes at its end.
+    /// Reads the next bytes of standard input into `target`; returns 0 at its end.
     pub(crate) fn read_stdin(&mut self, target: &mut [u8]) -> usize {
         let left = &self.stdin[self.stdin_read.min(self.stdin.len())..];
         let length = left.len().min(target.len());

@@ -1,8 +1,8 @@
-//! The system that guests see: standard streams, files in memory, a clock that counts work, random numbers from a seed, an end.
+//! The system calls of guests: standard streams, files in memory, a clock that counts work, random numbers from a seed, exit.
 //!
-//! There is no environment and there are no arguments, links or sockets: every other call of WASI preview 1 answers `ENOSYS`.
-//! Files are those of [`crate::files`], in one folder `/`; nothing of the host is in them and nothing of them outlives the run.
-//! Each call costs work, by its bytes and entries, so that a guest which only calls the host runs out as well.
+//! There is no environment and there are no arguments, links or sockets: every other call of WASI preview 1 returns `ENOSYS`.
+//! Files are those of [`crate::files`], in one folder `/`: they contain nothing of the host, and are deleted after the run.
+//! Each call costs work, by its bytes and entries, so that a guest that only calls the host runs out of work too.
 
 use assay_cell::program::WORK_PER_SECOND;
 use wasmtime::{Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail};
@@ -99,7 +99,7 @@ fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
     Ok(if memory.write(caller, unsigned(at), bytes).is_ok() { SUCCESS } else { Errno::Fault.number() })
 }
 
-/// What a call without a result answers.
+/// The error number of a call that has no other result.
 fn answer(result: std::result::Result<(), Errno>) -> i32 {
     result.map_or_else(Errno::number, |()| SUCCESS)
 }
@@ -116,7 +116,7 @@ fn elapsed(caller: &Caller<'_, State>) -> Result<u64> {
     Ok(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
-/// What the guest's wall clock shows.
+/// The time of the guest's wall clock.
 fn now(caller: &Caller<'_, State>) -> Result<u64> {
     Ok(EPOCH.saturating_add(elapsed(caller)?))
 }

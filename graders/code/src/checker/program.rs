@@ -1,4 +1,4 @@
-//! Checker programs: they are part of the task, and run in a sandbox as the programs they judge.
+//! Checker programs: they are part of the task, and run in a sandbox like the programs they judge.
 
 use assay_cell::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
 use assay_core::{ErrorCode, Fault};
@@ -12,11 +12,11 @@ use crate::task::CheckerProgram;
 /// What a checker program may use on one test.
 const LIMITS: Limits = Limits { work: 10 * WORK_PER_SECOND, memory_bytes: 512 << 20, output_bytes: 1 << 20 };
 
-/// What a checker program says of an output, and its words. One that breaks over this output is asked about the expected one as
-/// well: breaking over both, it is the task that is at fault.
+/// The verdict of a checker program about an output, and its own output. If it fails on this output, it is also run on the expected
+/// one: if it fails on both, the task is at fault.
 ///
 /// # Errors
-/// A fault of the service, or of the task where the program does not compile or says none of its words.
+/// A fault of the service, or of the task if the checker program does not compile or prints none of its three words.
 pub(crate) async fn ask(
     programs: &Programs,
     checker: &CheckerProgram,
@@ -47,15 +47,15 @@ pub(crate) async fn ask(
     }
     let about_expected = ask(expected.as_bytes()).await?;
     match word(&about_expected.end, &String::from_utf8_lossy(&about_expected.stdout)) {
-        Some(_) => Ok((Found::Wrong(None), Some("the checker program broke over this output".to_owned()))),
+        Some(_) => Ok((Found::Wrong(None), Some("the checker program failed on this output".to_owned()))),
         None => {
-            let message = "the checker program says neither `accepted`, `wrong_answer` nor `presentation`";
+            let message = "the checker program must print `accepted`, `wrong_answer` or `presentation` first";
             Err(Fault::lasting(ErrorCode::TaskAtFault, message).into())
         }
     }
 }
 
-/// What a checker program said: its first word.
+/// The verdict of a checker program: its first word.
 fn word(end: &ProgramEnd, said: &str) -> Option<Found> {
     if !matches!(end, ProgramEnd::Finished | ProgramEnd::Exited(0)) {
         return None;

@@ -1,5 +1,5 @@
-# Names that Python programs on LeetCode may use without importing them. Where a function and a module of the library have one
-# name, as `bisect`, it is the module's; no name of the library hides a builtin.
+# Names that Python programs on LeetCode may use without importing them. If a function and a module have the same name, such as
+# `bisect`, the name refers to the module. No name hides a builtin.
 
 from typing import *
 from string import *

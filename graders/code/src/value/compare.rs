@@ -1,4 +1,4 @@
-//! Whether a value is the expected one, within a bound on the work of comparing.
+//! Whether a value equals the expected one, with a limit on the work of comparing.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,22 +14,22 @@ use super::numbers::{
 };
 use super::{is_mapping, number_containers, shown, tagged};
 
-/// Work of one comparison of values, in comparisons of parts: without an order, elements are compared with several others.
+/// Most work of one comparison of values, in comparisons of parts: in any order, an element is compared with several others.
 const COMPARISONS: usize = 10_000_000;
 
-/// Bytes of a number or text that are read in the time of a comparison of parts.
+/// Bytes of a number or text that can be read in the time of a comparison of parts.
 pub(super) const BYTES: usize = 16;
 
-/// Reading decimal digits is quadratic: the square of their number for which the time is that of a comparison.
+/// Reading n decimal digits takes time proportional to n²: the n² that takes as long as a comparison of parts.
 const SQUARE: usize = 10_000;
 
 /// Digits of the largest finite float.
 const FLOAT_DIGITS: usize = 310;
 
-/// Comparisons in the time of which a float is written out in full.
+/// Comparisons of parts that take as long as writing out a float in full.
 const EXACT_FLOAT: usize = 50;
 
-/// Longest integer that is written as a key, in bytes of its notation.
+/// Longest integer that may be a key, in bytes of its notation.
 const MAX_KEY: usize = 1_000;
 
 /// How values of a test are compared.
@@ -37,11 +37,11 @@ const MAX_KEY: usize = 1_000;
 pub(crate) struct Rule {
     /// Distance, absolute or relative, at which two numbers are equal, one of which is a float.
     pub(crate) tolerance: Option<f64>,
-    /// Whether the order of the outermost elements counts for nothing, and sets equal arrays.
+    /// Whether the order of the outermost elements is ignored, and sets equal arrays.
     pub(crate) unordered: bool,
 }
 
-/// Whether `got`, a driver's notation, is the value `expected`.
+/// Whether `got`, in the driver's notation, equals the value `expected`.
 pub(crate) fn equal(got: &Json, expected: &Json, rule: Rule) -> bool {
     let comparison = Comparison::new(got, rule);
     match (elements(got), expected) {
@@ -79,7 +79,7 @@ impl<'a> Comparison<'a> {
         Self { containers, rule, has_sets, left: Cell::new(COMPARISONS) }
     }
 
-    /// Goes down with `expected`, which is finite; so a value that holds itself comes to an end as well.
+    /// Recurses along `expected`, which is finite, so comparing a value that contains itself terminates.
     pub(super) fn equal(&self, got: &Json, expected: &Json) -> bool {
         if !self.charge(1) {
             return false;
@@ -96,7 +96,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Spends work; whether there was enough left.
+    /// Spends work; returns whether enough was left.
     pub(super) fn charge(&self, work: usize) -> bool {
         let left = self.left.get().checked_sub(work);
         self.left.set(left.unwrap_or_default());
@@ -154,7 +154,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A `Decimal` equals a number of exactly its value: that of 0.1 is not the float 0.1.
+    /// A `Decimal` equals a number of exactly the same value: `Decimal("0.1")` does not equal the float 0.1.
     fn decimal(&self, text: &str, expected: &Json) -> bool {
         let written = match expected {
             Json::Number(written) => written.as_str(),
@@ -184,7 +184,7 @@ impl<'a> Comparison<'a> {
                 })
     }
 
-    /// A `Fraction` equals a number of exactly its value.
+    /// A `Fraction` equals a number of exactly the same value.
     fn fraction(&self, above: &Json, below: &Json, expected: &Json) -> bool {
         if !self.charge((text_bytes(above) + text_bytes(below)) / BYTES) {
             return false;
@@ -192,7 +192,7 @@ impl<'a> Comparison<'a> {
         let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below)) else {
             return false;
         };
-        // What is no fraction equals nothing: 0/0 would equal everything.
+        // A forged 0/0 would equal everything.
         if below <= BigInt::zero() {
             return false;
         }
@@ -253,7 +253,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A key of a dictionary as `json.dumps` writes it; `None` for what it refuses, as a tuple.
+/// A key of a dictionary as `json.dumps` writes it; `None` for keys that it refuses, such as a tuple.
 pub(super) fn written_key(key: &Json) -> Option<Cow<'_, str>> {
     match key {
         Json::Text(key) | Json::Number(key) => Some(Cow::Borrowed(key)),

@@ -1,8 +1,8 @@
-//! Values that functions returned, in the notation of a guest's driver, compared with what a task expects in JSON.
+//! Compares values that functions returned, in the notation of a guest's driver, with the JSON values that a task expects.
 //!
-//! The notation is JSON in which an object with a `$` names a kind JSON has not: see the driver of the Python image. A value is
-//! right when Python's `==` says so of it and of `json.loads` of the expected text, or when `json.dumps` writes the two alike: a
-//! tuple is an array, a key of a dictionary is a string. A set equals an array only in a test that asks for no order.
+//! The notation is JSON in which an object with a `$` is a value of a kind that JSON lacks: see the driver of the Python image. A
+//! value is right if it equals `json.loads` of the expected text by Python's `==`, or if `json.dumps` writes both alike: a tuple is
+//! an array, a key of a dictionary is a string. A set equals an array only in a test with `unordered`.
 
 mod compare;
 mod numbers;
@@ -19,12 +19,12 @@ pub(crate) use numbers::within;
 /// Deepest value that is read. The driver of a guest stops at 200 containers, each at most four levels of notation.
 const MAX_DEPTH: usize = 1_000;
 
-/// Reads a text that is one JSON value, keys that stand twice kept as they are; `None` for anything else.
+/// Reads a text that is one JSON value and keeps repeated keys; `None` for anything else.
 pub(crate) fn read(text: &str) -> Option<Json> {
     Reader::new(text).to_depth(MAX_DEPTH).with_repeated_keys().all().ok()
 }
 
-/// A value for a person to read.
+/// A human-readable form of a value.
 pub(crate) fn shown(value: &Json) -> String {
     let list = |elements: &[Json]| elements.iter().map(shown).collect::<Vec<_>>().join(", ");
     match value {
@@ -58,7 +58,7 @@ pub(crate) fn shown(value: &Json) -> String {
 /// Kind and content of a tagged value.
 fn tagged(pairs: &[(String, Json)]) -> Option<(&str, &Json)> {
     match pairs {
-        // A deque and a defaultdict tell one thing more.
+        // A deque and a defaultdict have one more field.
         [(tag, Json::Text(kind)), (key, value)] | [(tag, Json::Text(kind)), (key, value), _]
             if tag == "$" && key == "v" =>
         {
@@ -86,7 +86,7 @@ fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
                 if pairs || matches!(kind, "set" | "bytearray" | "deque") {
                     containers.push(value);
                 }
-                // Arrays that only spell a tagged value are no containers themselves.
+                // An array that is only part of a tagged value's notation is not a container.
                 let Json::Array(elements) = inside else { return };
                 for element in elements {
                     match element {

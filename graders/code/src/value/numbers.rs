@@ -27,12 +27,12 @@ impl Number {
     }
 }
 
-/// Whether two finite numbers are no further apart than the tolerance, absolute or relative to the expected one.
+/// Whether two finite numbers differ by at most the tolerance, absolute or relative to the expected one.
 pub(crate) fn within(got: f64, expected: f64, tolerance: f64) -> bool {
     got.is_finite() && expected.is_finite() && (got - expected).abs() <= tolerance * expected.abs().max(1.0)
 }
 
-/// A plain JSON value as a number, where Python takes it for one.
+/// A plain JSON value as a number, if it is one in Python.
 pub(super) fn number(value: &Json) -> Option<Number> {
     match value {
         Json::Bool(value) => Some(Number::Int(i32::from(*value).into())),
@@ -51,7 +51,7 @@ fn digits(text: &str) -> usize {
     if is_float(text) { 1 } else { text.trim_start_matches('-').trim_start_matches('0').len() }
 }
 
-/// The same of a plain JSON value.
+/// Significant digits of a plain JSON value.
 pub(super) fn plain_digits(value: &Json) -> usize {
     match value {
         Json::Number(text) => digits(text),

@@ -1,7 +1,7 @@
-//! Collections in any order: every element has a partner of its own on the other side.
+//! Collections in any order: each element is matched with a different element on the other side.
 //!
-//! Both sides are sorted by a key that is equal for equal elements, so that partners mostly stand in the same place. The rest is
-//! matched by augmenting paths: within a tolerance, an element may be equal to two that differ.
+//! Both sides are sorted by a key that is equal for equal elements, so that most partners are at the same index. The rest is
+//! matched by augmenting paths: within a tolerance, an element may equal two elements that differ from each other.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,15 +12,15 @@ use super::compare::{BYTES, Comparison, written_key};
 use super::numbers::{Number, any_number, text_bytes};
 use super::{is_mapping, tagged};
 
-/// Levels of an element that its key looks at.
+/// Depth to which the key of an element is computed.
 const LEVELS: usize = 16;
 
-/// What elements are sorted by.
+/// The sort key of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// Of everything in the element; of everything but numbers where they are compared within a tolerance.
+    /// Hash of everything in the element, or of everything but its numbers if those are compared within a tolerance.
     shape: u64,
-    /// The first numbers of the element, ordered, where they are not part of the shape.
+    /// The first numbers of the element, as integers of the same order, if they are not part of the shape.
     numbers: [u64; 2],
     taken: usize,
 }
@@ -39,7 +39,7 @@ impl Comparison<'_> {
             return false;
         }
         let (got_order, expected_order) = (self.sorted(got), self.sorted(expected));
-        // Nothing when the work is used up.
+        // `None` if the work is used up.
         let agree = |one: usize, other: usize| {
             let are_equal = self.equal(&got[got_order[one]], &expected[expected_order[other]]);
             (self.left.get() > 0).then_some(are_equal)
@@ -67,7 +67,7 @@ impl Comparison<'_> {
         key
     }
 
-    /// A number that equal values share, driver's notation or not.
+    /// A hash that equal values share, both in the driver's notation and as plain JSON.
     fn shape(&self, value: &Json, levels: usize, key: &mut Key) -> u64 {
         if levels == 0 || !self.charge(1) {
             return 0;
@@ -136,7 +136,7 @@ impl Comparison<'_> {
 }
 
 impl Matching {
-    /// Finds a partner for an element without one, where others may have to change theirs.
+    /// Finds a partner for an element without one; other elements may have to change theirs.
     fn augment(&mut self, from: usize, agree: impl Fn(usize, usize) -> Option<bool>) -> bool {
         let mut reached_from: Vec<Option<usize>> = vec![None; self.of_expected.len()];
         let mut unreached: Vec<usize> = (0..self.of_expected.len()).collect();
@@ -166,7 +166,7 @@ impl Matching {
         false
     }
 
-    /// Gives a free element to the one it was reached from, that one's partner to the one before, and so on.
+    /// Flips the augmenting path that ends at a free element.
     fn take(&mut self, free: usize, reached_from: &[Option<usize>]) {
         let mut next = Some(free);
         while let Some(expected) = next {
@@ -207,7 +207,7 @@ fn approximately(value: &Json) -> Option<f64> {
 
 /// A float as an integer of the same order.
 fn ordered(value: f64) -> u64 {
-    // Adding zero makes the negative zero the positive one.
+    // Adding zero turns negative zero into positive zero.
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
 }

@@ -1,5 +1,5 @@
-/* The module `_bisect`, in place of CPython's: places have 64 bits, so that a
- * `range` or a class with a long `__len__` can be searched as a whole.
+/* The module `_bisect`, in place of CPython's: indices have 64 bits, so that a
+ * `range` or a class with a large `__len__` can be searched completely.
  */
 #include "wide.h"
 
@@ -8,7 +8,7 @@
 
 enum side { LEFT, RIGHT };
 
-/* What every function here takes. */
+/* The arguments of every function. */
 struct search {
     PyObject *sequence;
     PyObject *item;
@@ -29,7 +29,7 @@ static int read_arguments(PyObject *const *args, Py_ssize_t count, PyObject *key
     }
     Py_ssize_t optional = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0) - 2;
     *search = (struct search){.sequence = given[0], .item = given[1], .key = Py_None, .hi = -1};
-    /* Behind the last that was given there may be nothing to read. */
+    /* There may be nothing to read after the last argument that was given. */
     if (optional && given[2]) {
         search->lo = assay_as_int64(given[2], PyExc_OverflowError);
         if (search->lo == -1 && PyErr_Occurred()) {
@@ -86,7 +86,7 @@ static int is_less(PyObject *left, PyObject *right)
     return PyObject_RichCompareBool(left, right, Py_LT);
 }
 
-/* Whether the place looked for is behind this one; -1 with an exception. */
+/* Whether the index for `item` is after `place`; -1 with an exception. */
 static int is_behind(const struct search *search, PyObject *item, enum side side, long long place)
 {
     PyObject *there = at(search->sequence, place);
@@ -101,7 +101,7 @@ static int is_behind(const struct search *search, PyObject *item, enum side side
     return less < 0 || side == LEFT ? less : !less;
 }
 
-/* The place for `item`, or -1 with an exception. */
+/* The index for `item`, or -1 with an exception. */
 static long long find(const struct search *search, PyObject *item, enum side side)
 {
     long long lo = search->lo, hi = search->hi;

@@ -1,5 +1,5 @@
-/* Lengths, bounds and numbers of errors as 64-bit Linux has them: see wide.h.
- * The host tool is linked with this file too, and changes nothing there.
+/* Lengths, bounds and error numbers of 64-bit Linux: see wide.h. The host tool
+ * is linked with this file too, where it has no effect.
  */
 #include "wide.h"
 
@@ -39,8 +39,8 @@ long long assay_as_int64(PyObject *item, PyObject *error)
     return value;
 }
 
-/* The length that a class defines in Python, asked for a second time because
- * the slot could not say it. */
+/* The length that a class defines in Python. `__len__` is called a second time,
+ * because the slot could not return its value. */
 static PyObject *defined_length(PyObject *o, Py_ssize_t size)
 {
     PyObject *method = _PyObject_LookupSpecial(o, &_Py_ID(__len__));
@@ -112,7 +112,8 @@ int assay_wait_alone(long long nanoseconds)
 int assay_refuse_wait(void)
 {
     PyObject *error = PyObject_CallFunction(
-        PyExc_RuntimeError, "s", "the wait would never end: threads run one after another in the sandbox, from start to end");
+        PyExc_RuntimeError, "s",
+        "this wait would never end: in the sandbox, `Thread.start` runs a thread to completion before it returns");
     PyObject *limit = error ? Py_BuildValue("(ss)", "thread", "wait") : NULL;
     if (limit && PyObject_SetAttrString(error, "_assay_limit", limit) == 0) {
         PyErr_SetObject(PyExc_RuntimeError, error);
@@ -129,7 +130,7 @@ struct number {
     int linux;
 };
 
-/* Every name that both systems have, by the numbers of Linux on x86-64. */
+/* Every error that both systems have, with its number on Linux x86-64. */
 static const struct number numbers[] = {
     {EPERM, 1},          {ENOENT, 2},          {ESRCH, 3},            {EINTR, 4},          {EIO, 5},
     {ENXIO, 6},          {E2BIG, 7},           {ENOEXEC, 8},          {EBADF, 9},          {ECHILD, 10},
@@ -146,7 +147,7 @@ static const struct number numbers[] = {
     {ECONNABORTED, 103}, {ECONNRESET, 104},    {ENOBUFS, 105},        {EISCONN, 106},      {ENOTCONN, 107},
     {ETIMEDOUT, 110},    {ECONNREFUSED, 111},  {EHOSTUNREACH, 113},   {EALREADY, 114},     {EINPROGRESS, 115},
     {ESTALE, 116},       {EDQUOT, 122},        {ECANCELED, 125},      {EOWNERDEAD, 130},   {ENOTRECOVERABLE, 131},
-    /* No name of Linux: a number that Linux does not use. */
+    /* Linux has no such error: a number that Linux does not use. */
     {ENOTCAPABLE, 1076},
 };
 
@@ -162,7 +163,7 @@ int assay_linux_errno(int number)
     return number;
 }
 
-/* 0 for a number of Linux that names no error here. */
+/* 0 for an error number of Linux that WASI lacks. */
 int assay_own_errno(int number)
 {
     for (int at = 0; at < KNOWN; at++) {
@@ -173,7 +174,7 @@ int assay_own_errno(int number)
     return 0;
 }
 
-/* Where the texts of wasi-libc are other than glibc's. */
+/* glibc's texts where those of wasi-libc differ. */
 const char *assay_strerror(int number)
 {
     switch (number) {

@@ -1,38 +1,39 @@
-/* Integers of 64 bits where CPython takes a Py_ssize_t, which has 32 bits
- * here. Programs know lengths and bounds as 64-bit systems have them: a bound
- * that no object here can reach is taken as the largest there is, and lengths
- * of ranges, which need no memory, are exact.
+/* 64-bit integers where CPython uses Py_ssize_t, which has 32 bits here.
+ * Programs use lengths and bounds of 64-bit systems: a bound that no object
+ * here can reach is clamped to the largest Py_ssize_t, and lengths of ranges,
+ * which need no memory, are exact.
  */
 #ifndef ASSAY_WIDE_H
 #define ASSAY_WIDE_H
 
 #include "Python.h"
 
-/* A bound or an amount: an int of 64 bits as a Py_ssize_t, the nearest one if
- * it has more than 32. -1 with OverflowError beyond 64 bits. For what is asked
- * of memory the nearest is as impossible as the number itself. */
+/* A bound or an amount: a 64-bit int, clamped to a Py_ssize_t. -1 with
+ * OverflowError beyond 64 bits. An allocation of the clamped size fails just
+ * like one of the original size. */
 Py_ssize_t assay_as_bound(PyObject *integer);
 
-/* What can be used as an index, as 64 bits; -1 with `error` beyond them. */
+/* An index as a 64-bit integer; -1 with `error` beyond 64 bits. */
 long long assay_as_int64(PyObject *item, PyObject *error);
 
-/* The length of `o` as an int, where `size` is what PyObject_Size said. */
+/* The length of `o` as an int; `size` is the result of PyObject_Size. */
 PyObject *assay_length(PyObject *o, Py_ssize_t size);
 
-/* The same as 64 bits; -1 with an exception when there is none. */
+/* The length as a 64-bit integer; -1 with an exception if there is none. */
 long long assay_length64(PyObject *o);
 
 /* The int `length` of a range; in rangeobject.c. */
 PyObject *assay_range_length(PyObject *range);
 
-/* An int modulo a divisor above 0; -1 may be an exception. */
+/* An int modulo a divisor above 0; -1 if an exception is set, but also a
+ * possible result. */
 Py_ssize_t assay_remainder(PyObject *integer, Py_ssize_t divisor);
 
-/* Size of a request to read that stands for all there is: no stream here has
- * as much, and room for it would be set aside at once. */
+/* A read of this size or more reads to the end: no stream here is that long,
+ * and a buffer of that size would be allocated at once. */
 #define ASSAY_WHOLE_STREAM (1 << 27)
 
-/* Most that a request for a part of a stream gets at once. */
+/* Most bytes that a read of part of a stream returns at once. */
 #define ASSAY_PART_OF_STREAM (1 << 22)
 
 /* The code of `struct` whose native size here is what `code` has on 64-bit
@@ -52,17 +53,17 @@ static inline char assay_native_code(char code)
     }
 }
 
-/* There is no other thread. Waiting with a timeout is sleeping; without one it
- * would last for ever, and is an exception that `assay_refuse_wait` raises. */
+/* There is no other thread. Waiting with a timeout is sleeping; a wait without
+ * one would never end, so `assay_refuse_wait` raises an exception instead. */
 int assay_wait_alone(long long nanoseconds);
 int assay_refuse_wait(void);
 
-/* Numbers of errors are those of Linux for programs: these translate from and
- * to the C library's. */
+/* Programs see the error numbers of Linux: these functions translate from and
+ * to those of the C library. */
 int assay_linux_errno(int number);
 int assay_own_errno(int number);
 
-/* What Linux's C library says of an error of WASI's. */
+/* The text of Linux's C library for an error of WASI. */
 const char *assay_strerror(int number);
 
 #endif

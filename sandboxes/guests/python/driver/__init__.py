@@ -29,7 +29,7 @@ OPERATIONS = {
 def handle(message):
     header, blobs = messages.read(message)
     if judge.peer.busy:
-        # From here on every message comes from the program's instance: it may ask about what it was lent, and nothing else.
+        # From here on every message comes from the program's instance, which may use what was lent to it and nothing else.
         return judge.peer.answer(header)
     return OPERATIONS[header["op"]](header, blobs)
 

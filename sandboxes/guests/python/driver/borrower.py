@@ -1,4 +1,4 @@
-"""The program's end of the connection with the judging instance, whose word it takes."""
+"""The program's end of the connection with the judging instance, which it trusts."""
 
 from . import isolation
 
@@ -12,7 +12,7 @@ class Borrower(remote.Peer):
 
     def __init__(self):
         super().__init__(1)
-        # One entry for each deep copy that met things of the text.
+        # One entry for each deep copy that reached objects of the test.
         self.copies = []
         lent.serve(self)
 
@@ -62,11 +62,11 @@ class Borrower(remote.Peer):
         raise ValueError(f"a value of kind `{tag}` cannot be read")
 
     async def _run(self, number):
-        """A coroutine of the text: it runs there, to its end, when it is awaited here."""
+        """A coroutine of the test: awaiting it here runs it to completion there."""
         return self.ask(number, "run")
 
     def ask_about(self, thing, method, args, kwargs):
-        """Asks about a value of a class of the text that the text does not have."""
+        """Sends a request about a value of a test's class that the program created, so that the test has no copy of it."""
         number, arguments = lent.value_of_class(thing)
         made = self.ask(number, "new", tuple(arguments))
         return self.ask(self.origins[id(made)], method, args, kwargs)
@@ -109,8 +109,8 @@ _coroutine.close()
 
 
 def may_be_named(thing):
-    """Whether the text takes a standard thing by the program's word: modules, exceptions, classes of plain data and what
-    annotations are made of. Anything else could be called for what it does here."""
+    """Whether the test accepts this standard object from the program: modules, exceptions, classes of plain data and `typing`
+    forms. Anything else could be called for its effect in the judging instance."""
     if type(thing) is type(values):
         return True
     if not isinstance(thing, type):

@@ -1,4 +1,4 @@
-"""Which names a text uses and sets, read from its bytecode in one pass."""
+"""Which names a test uses and sets, read from its bytecode in one pass."""
 
 from . import isolation
 
@@ -17,7 +17,7 @@ IMPORTS = (_OP["IMPORT_NAME"], _OP["IMPORT_FROM"])
 
 
 class Names:
-    """Of all the codes of a text together."""
+    """Names and strings in all code objects of a test."""
 
     def __init__(self, codes):
         # Every name, attributes included.
@@ -25,7 +25,7 @@ class Names:
         # Names loaded from the module or the builtins, and names set there.
         self.loaded, self.stored = set(), set()
         self.stored_attributes = set()
-        # Loaded names of which a part is used, as in `math.isclose`.
+        # Loaded names of which an attribute is used, as in `math.isclose`.
         self.looked_into = set()
         self.strings = set()
         for code in codes:
@@ -34,7 +34,7 @@ class Names:
     def _read(self, code, module):
         names = code.co_names
         self.all.update(names)
-        # In the body of a class the same instruction sets attributes of the class.
+        # In the body of a class, `STORE_NAME` sets attributes of the class.
         stores = _STORES if code is module else _STORES[1:]
         text, extended, last = code.co_code, 0, None
         for index in range(0, len(text) if names else 0, 2):
@@ -66,5 +66,5 @@ class Names:
 
 
 def imports_at(frame_code, index):
-    """Whether the instruction at an offset is an import statement's."""
+    """Whether the instruction at an offset belongs to an import statement."""
     return frame_code.co_code[index] in IMPORTS

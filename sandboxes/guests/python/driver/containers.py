@@ -1,6 +1,6 @@
 """Containers that both instances can change: how each kind is copied, compared, packed and filled.
 
-Everything goes through the methods of the builtin class, so that the same code serves classes derived from it.
+Every operation calls the methods of the builtin class directly, so that the same code handles classes derived from it.
 """
 
 from . import isolation
@@ -16,7 +16,7 @@ import types  # noqa: E402
 
 
 class Kind:
-    """A kind of container. `snapshot` copies what it holds, `same` compares with such a copy by identity."""
+    """A kind of container. `snapshot` copies its contents, `same` compares it with such a copy by identity."""
 
     def __init__(self, base, tag, snapshot, same, pack, fill, new=None, size=len):
         self.base, self.tag, self.snapshot, self.same = base, tag, snapshot, same
@@ -65,7 +65,7 @@ def _dictionary(base, tag):
     def fill(unpacker, container, packed):
         content = [(unpacker.unpack(key), unpacker.unpack(held)) for key, held in packed["v"]]
         base.clear(container)
-        # Not `update`: of a counter it would add.
+        # Not `update`, which adds counts in a `Counter`.
         for key, held in content:
             base.__setitem__(container, key, held)
 
@@ -117,7 +117,7 @@ def _array():
 
 
 def _stream(base):
-    """Files in memory: their text, their line ends and the position; `None` for a closed one."""
+    """In-memory streams: their content, newline mode and position; `None` for a closed one."""
 
     def state(stream):
         return None if stream.closed else stream.__getstate__()[:-1]
@@ -180,7 +180,7 @@ _DEQUE = Kind(
     _fill_deque, lambda packed: collections.deque(maxlen=packed["maxlen"]),
 )
 
-# Kinds of plain data, which results may hold as well.
+# Kinds of plain data, which returned values may contain too.
 PLAIN = [
     Kind(list, None, list.copy, _elements_same(list.__iter__),
          lambda packer, container, depth: packer.sequence(container, depth), _fill_list),
@@ -198,7 +198,7 @@ PLAIN = {kind.base: kind for kind in PLAIN}
 KINDS = PLAIN | {kind.base: kind for kind in (_array(), _stream(io.StringIO), _stream(io.BytesIO), _namespace(), _random())}
 BY_TAG = {kind.tag: kind for kind in KINDS.values()}
 
-# Of a class derived from one of these, the container inside travels. The most special come first.
+# Bases whose derived classes are sent as the container inside. Subclasses come before their base classes.
 _INSIDE = [collections.defaultdict, collections.OrderedDict, collections.Counter, dict, list, set, bytearray, collections.deque]
 
 

@@ -1,8 +1,8 @@
-"""Threads in an interpreter that has none: started, they run at once and to their end.
+"""Threads in a single-threaded interpreter: `start` runs a thread to completion.
 
-Programs start a thread for a larger stack, or a few to share work. Both do what they did, in an order that never changes. A wait
-for something that only another thread could do raises (`assay_refuse_wait` in `c/wide.c`), one with a timeout lasts that long. A
-timer runs when it is joined or when the program ends, if it was not cancelled by then.
+Programs start a thread to get a larger stack, or several to share work. Both work, in an order that never changes. A wait that only
+another thread could end raises (`assay_refuse_wait` in `c/wide.c`); a wait with a timeout lasts for the whole timeout. A timer runs
+when it is joined or when the program ends, unless it was cancelled.
 """
 
 import _threading_local
@@ -32,7 +32,7 @@ def _start(self):
 
 
 def _run(self):
-    """Runs the thread as the current one, with a context of its own."""
+    """Runs the thread as the current thread, in its own context."""
     self._ident = self._native_id = next(_identities)
     outer, main = threading._active.get(threading.get_ident()), threading.get_ident()
     threading._active[self._ident] = threading._active[main] = self
@@ -84,7 +84,7 @@ def _submit(self, function, /, *args, **kwargs):
     return future
 
 
-# The size that the program has set: every stack here is as large as it gets.
+# The size that the program has set. It has no effect: the one stack always has its maximum size.
 _stack_size = [0]
 
 

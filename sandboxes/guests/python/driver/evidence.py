@@ -1,4 +1,4 @@
-"""What a report shows of a test: the assert that failed with both values, and the last calls of the program."""
+"""What a report shows of a test: the assert that failed with both values, and the last calls into the program."""
 
 from . import isolation
 
@@ -28,29 +28,29 @@ COMPARISONS = {
 }
 _BY_SIGN = dict(COMPARISONS.values())
 
-# The name under which a text's asserts find what compares for them.
+# Global name of the function that evaluates the comparisons of a test's asserts.
 NAME = "_assay_compare"
 
 
 class Recorder:
-    """Keeps what a report may need; nothing is written down before a test has failed."""
+    """Keeps what a report may need; nothing is formatted before a test has failed."""
 
     def __init__(self, shared):
         self._shared = shared
         self.calls = collections.deque(maxlen=CALLS)
-        # Names of things of the program, by number.
+        # Names of objects of the program, by number.
         self.names = {}
         self.compared = None
 
     def compare(self, where, left, right):
-        """Compares for an assert."""
+        """Evaluates the comparison of an assert."""
         result = _BY_SIGN[where[0]](left, right)
-        # Those of a true one need not be kept alive.
+        # The operands of a true comparison need not be kept alive.
         self.compared = None if result is True else (where, left, right)
         return result
 
     def name_result(self, request, value):
-        """Names a thing of the program by how the text came by it."""
+        """Names an object of the program after the expression that gave it to the test."""
         if type(value) is dict and value.get("$") == "remote" and type(value["v"]) is int:
             owner = self.names.get(request["target"], "object")
             part = "(...)" if request["method"] == "__call__" else f".{request['args'][0]}"
@@ -93,8 +93,8 @@ class Recorder:
         return told
 
     def _reader(self, message, known):
-        """Reads values of a message as Python writes them. Containers are numbered as they were when it was sent; `known` are
-        those of the request."""
+        """A function that formats values of a message as Python literals. Containers have the numbers they had when the message
+        was sent; `known` has those of the request."""
         unpacker = values.Unpacker(_reference, _Shared(self._shared, known), message.get("first", 0))
         try:
             for _, content in message.get("changed", ()):
@@ -118,7 +118,7 @@ _BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", co
 
 
 def _parts(value, depth=0):
-    """The notation of a value piece by piece, so that no more of it is made than is shown."""
+    """The literal of a value piece by piece, so that no more of it is produced than is shown."""
     kind = type(value)
     if suspicious.is_remote(value):
         yield "<object of the program>"
@@ -143,7 +143,7 @@ def _parts(value, depth=0):
 
 
 def shown(value):
-    """Bounded notation. Of the program's things only that they are such: they are not asked."""
+    """A literal of bounded length. Objects of the program are shown as such: their `__repr__` is not called."""
     text, rest = "", _parts(value)
     try:
         for part in rest:
@@ -164,7 +164,7 @@ class _Named:
 
 
 class _Shared:
-    """Containers that both instances have: those of a request, others as they are now."""
+    """Containers that both instances have: those of a request first, then the current ones."""
 
     def __init__(self, shared, known):
         self._shared, self._known = shared, known
@@ -185,7 +185,7 @@ def _reference(unpacker, packed):
 
 
 def compiled(text, name):
-    """A text's tree, and its code, in which asserts of one comparison keep both values for a report."""
+    """The syntax tree and the code of a test. Asserts with one comparison keep both values for a report."""
     tree = ast.parse(text, name)
     _keep_operands(tree, name)
     return tree, compile(tree, name, "exec", dont_inherit=True)
@@ -195,7 +195,7 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _keep_operands(node, file):
-    """Changes asserts of one comparison, among statements only: expressions hold none."""
+    """Rewrites asserts with one comparison. Only statements are visited: expressions contain no asserts."""
     for name in _BODIES:
         for statement in getattr(node, name, None) or ():
             if type(statement) is not ast.Assert:

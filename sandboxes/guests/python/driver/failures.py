@@ -1,7 +1,7 @@
-"""Exceptions: how they travel between instances, and how they are described.
+"""Exceptions: how they are sent between instances, and how they are described.
 
-An exception that travels back to where it was raised is that very exception again. One of the other instance's own classes is an
-instance of a class made here, since `except` takes nothing else.
+An exception that returns to the instance that raised it is the same object again. An exception of a class that the other instance
+defines becomes an instance of a class created here, because `except` accepts only exception classes.
 """
 
 from . import isolation
@@ -10,7 +10,7 @@ isolation.own_builtins(globals())
 
 from . import values  # noqa: E402
 
-# Modules whose exceptions mean something to a text. Others could end a test runner as if all were well.
+# Modules whose exceptions a test may expect. Exceptions of others could end a test runner as if the test had passed.
 EXCEPTIONS = frozenset(
     "builtins json.decoder decimal statistics zlib binascii struct re queue _queue asyncio.exceptions graphlib dataclasses "
     "concurrent.futures._base configparser _csv tomllib _pickle pickle copy enum socket uuid zipfile".split()
@@ -18,12 +18,12 @@ EXCEPTIONS = frozenset(
 
 
 def is_ordinary(kind):
-    """Whether the text takes an exception class by the program's word."""
+    """Whether the test accepts this exception class from the program."""
     return issubclass(kind, Exception) and kind.__module__ in EXCEPTIONS
 
 
 class Raised:
-    """Exceptions that went to the other instance: the last few, since each keeps the frames it passed through."""
+    """Exceptions that were sent to the other instance. Only the last few are kept, because each keeps its frames alive."""
 
     KEPT = 64
 
@@ -31,7 +31,7 @@ class Raised:
         self._errors, self._count = {}, 0
 
     def add(self, error):
-        """A negative number, as lent things have none."""
+        """Adds an exception and returns its number, which is negative: lent objects have numbers from 0."""
         self._count += 1
         self._errors[-self._count] = error
         self._errors.pop(self.KEPT - self._count, None)
@@ -42,14 +42,14 @@ class Raised:
 
 
 def packed(peer, error):
-    """An exception for the other instance."""
+    """The message form of an exception for the other instance."""
     packer = values.Packer(peer.export, 10_000, peer.nothing_shared())
     if (theirs := peer.number_of_theirs(error)) is not None:
         return {"same": theirs}
     kind = type(error)
     own = values.standard_name(kind) is None
     try:
-        # Some standard exceptions are made from more than their `args`.
+        # Some standard exceptions are constructed from more than their `args`.
         args = error.args if own else error.__reduce__()[1]
         raised = {"class": packer.pack(kind), "args": [packer.pack(argument) for argument in args]}
     except Exception:
@@ -63,7 +63,8 @@ def packed(peer, error):
 
 
 def unpacked(peer, raised, method):
-    """An exception of the other instance as one of this. `method` is what was asked for; only `__next__` may end a loop."""
+    """An exception of the other instance as one of this instance. `method` is the method of the request; only `__next__` and
+    `__anext__` may end a loop."""
     if "same" in raised:
         return peer.own_exception(raised["same"])
     unpacker = values.Unpacker(peer.reference, peer.nothing_shared())
@@ -79,7 +80,7 @@ def unpacked(peer, raised, method):
 
 
 def class_of(peer, number, reference):
-    """A class of this instance in place of an exception class of the other."""
+    """A class of this instance that represents an exception class of the other."""
     bases = tuple(map(peer.unpacker().unpack, reference["bases"]))
     if not bases or not all(isinstance(base, type) and issubclass(base, peer.widest_exception) for base in bases):
         bases = (Exception,)
@@ -91,7 +92,7 @@ def class_of(peer, number, reference):
 
 
 def reference_to_class(peer, packer, kind, depth):
-    """How an exception class without a name in the library leaves."""
+    """The message form of an exception class that is not in the standard library."""
     bases = [packer.pack(base, depth + 1) for base in kind.__bases__ if base is not object]
     reference = {"$": "remote", "v": peer.lend(kind), "exception": kind.__name__, "bases": bases}
     if kind.__str__ not in (BaseException.__str__, KeyError.__str__, OSError.__str__):
@@ -100,7 +101,7 @@ def reference_to_class(peer, packer, kind, depth):
 
 
 def limit_of(error):
-    """Cause and name where a limit of the sandbox raised the exception, or one that it follows from."""
+    """Cause and name of the sandbox limit that raised the exception or one in its chain; `None` for other exceptions."""
     for _ in range(20):
         if error is None:
             return None
@@ -130,7 +131,7 @@ def exit_status(exit):
 
 
 def describe(error):
-    """An exception as Python prints it, the program's own lines only."""
+    """An exception as Python prints it, without frames of the driver at the beginning."""
     import traceback
 
     try:
@@ -145,7 +146,7 @@ def is_driver(code):
 
 
 def own_trace(trace):
-    """The trace from where the program's code begins: frames of the driver come first and say nothing."""
+    """The traceback from the first frame of the program's code: the driver's frames come before it."""
     while trace is not None and is_driver(trace.tb_frame.f_code):
         trace = trace.tb_next
     return trace

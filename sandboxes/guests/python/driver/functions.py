@@ -1,4 +1,4 @@
-"""Functions that ask: each has the signature of the function it stands for, as currying and `inspect` look at it."""
+"""Stand-ins for functions of the test. Each has the signature of the original, which currying and `inspect` depend on."""
 
 from . import isolation
 
@@ -6,15 +6,15 @@ isolation.own_builtins(globals())
 
 import types  # noqa: E402
 
-# Stands for a default that only the text knows.
+# Represents a default value, which only the test has.
 _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
 
 _VARARGS, _VARKW = 4, 8
 
-# The flag of a code by which `inspect` knows functions of coroutines.
+# The flag of a code object by which `inspect` recognises coroutine functions.
 _COROUTINE = 128
 
-# Shape -> code of a function of that shape.
+# Shape -> code object of a function of that shape.
 _codes = {}
 
 
@@ -38,13 +38,13 @@ def _code(shape):
     return next(part for part in found["make"].__code__.co_consts if type(part) is types.CodeType)
 
 
-# Those of most callbacks are compiled before the image is kept.
+# The shapes of most callbacks are compiled before the snapshot of the image.
 for _count in range(5):
     _codes[0, _count, 0, 0] = _code((0, _count, 0, 0, 0, ()))
 
 
 def make(packed, asker):
-    """A function of a described shape. `asker` gets a list that will hold the function."""
+    """A function of a described shape. `asker` is called with a list that will contain the function."""
     shape = packed["shape"]
     _, positional, keyword_only, _, defaults, keyword_defaults = shape
     key = tuple(shape[:4])
@@ -80,7 +80,7 @@ def make(packed, asker):
 
 
 class Function:
-    """Looks like a function, but for its globals."""
+    """Looks like a function, except that it has no globals."""
 
     __slots__ = ("_like", "_coroutine", "__dict__", "__weakref__")
 

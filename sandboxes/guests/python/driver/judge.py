@@ -1,11 +1,11 @@
-"""The judging side: runs a text that asserts, in which the program's names are references into another instance.
+"""The judging side: runs a test with asserts, in which the program's names are references into another instance.
 
-The program's instance may be in an attacker's hands. It can answer a call with whatever data it likes; it cannot see this
-instance. Functions and objects of the text may be lent to the program as arguments: it may call them and use what their class
-defines, and cannot reach frames, code or globals through them.
+The program's instance may be under an attacker's control. It can answer a call with any data, but cannot see this instance.
+Functions and objects of the test may be lent to the program as arguments. The program may call them and use what their class
+defines, but cannot reach frames, code or globals through them.
 
-An exception is the program's if it came out of a request to it, and the text's otherwise; nothing that the program says changes
-that. The text alone is at fault where it fails before it has used anything of the program, or imports what the image lacks.
+An exception counts against the program if a request to the program raised it, and against the test otherwise, whatever the program
+reports. Only the test is at fault if it fails before it has used anything of the program, or imports a module that the image lacks.
 """
 
 from . import isolation
@@ -33,15 +33,15 @@ class Judge(remote.Peer):
     def __init__(self):
         super().__init__(0)
         self.busy = False
-        # Whether the text has ended: nothing is asked any more.
+        # Whether the test has ended: no more requests are sent.
         self.closed = False
-        # Whether the text has used anything of the program.
+        # Whether the test has used anything of the program.
         self.used = False
         self.recorder = evidence.Recorder(self.shared)
         self.watch = None
-        # Classes the program knows.
+        # Classes whose description was sent to the program.
         self.described = set()
-        # The memo of the deep copy that the program makes.
+        # Token and memo of the deep copy that the program is making.
         self.copies = (None, {})
 
     def number_of_theirs(self, value):
@@ -83,7 +83,7 @@ class Judge(remote.Peer):
         return _EXCEPTION
 
     def may_raise(self, kind, method):
-        # Out of a call, the end of an iteration would end a loop of the test as if there were nothing more to check.
+        # If a call raised `StopIteration`, it could end a loop of the test as if there were nothing more to check.
         ends_loops = issubclass(kind, (StopIteration, StopAsyncIteration))
         return issubclass(kind, Exception) and (not ends_loops or method in ("__next__", "__anext__"))
 
@@ -100,22 +100,22 @@ class Judge(remote.Peer):
         error.__notes__ = [str(raised.get("text", ""))]
 
     def told_of(self, error):
-        # The program gets no text of the judging one.
+        # The judging instance sends the program no text of its exceptions.
         return {}
 
     def refusal(self, error):
-        """An exception for which the program is at fault."""
+        """Marks an exception as the program's fault."""
         error._assay_raised_by_program = True
         return error
 
     def unsupported(self, what):
-        """An exception for what the sandbox does not support on a thing of the text."""
+        """An exception for an operation on an object of the test that the sandbox does not support."""
         error = TypeError(f"{what} is not supported by the sandbox")
         error._assay_limit = ("other", "deriving from a class of the test")
         error._assay_unsupported = True
         return error
 
-    # Asking.
+    # Requests.
 
     def has_state(self):
         return self.watch is not None
@@ -152,7 +152,7 @@ class Judge(remote.Peer):
             return lending.do(self, target, method, args, kwargs)
         except Exception as error:
             if not hasattr(error, "_assay_raised_by_program"):
-                # Where no line of the text took part, the program asked for what there is not.
+                # If no line of the test was involved, the program requested something that does not exist.
                 name = "_assay_sent" if _text_frame(error) else "_assay_raised_by_program"
                 setattr(error, name, True)
             raise
@@ -171,7 +171,7 @@ def judge(header, blobs):
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
     names = bytecode.Names(codes)
-    # The program's names first, so that what the text defines takes their place.
+    # The program's names come first, so that definitions of the test override them.
     found = _theirs(names, trees)
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
@@ -187,11 +187,11 @@ def judge(header, blobs):
 
 
 def _ending(error, texts, names, found, granted):
-    """How a text ended that did not reach its end."""
+    """The reply about a test that ended early."""
     if isinstance(error, remote.Ended):
         ending = {"end": "exited", "status": error.args[0]}
     elif isinstance(error, SystemExit):
-        # The text's own: test runners end so.
+        # The test itself exited, as test runners do.
         status = remote.exit_status(error)
         at_fault = status and _is_fault_of_text(error, names, found, granted)
         end = "finished" if not status else "unjudgeable" if at_fault else "refuted"
@@ -207,7 +207,7 @@ def _ending(error, texts, names, found, granted):
 
 
 def _is_fault_of_text(error, names, found, granted):
-    """Whether no program could have passed, going by what this instance has seen alone."""
+    """Whether no program could have passed, judging only by what this instance has observed."""
     if hasattr(error, "_assay_unsupported"):
         return True
     if hasattr(error, "_assay_raised_by_program"):
@@ -216,7 +216,7 @@ def _is_fault_of_text(error, names, found, granted):
     if isinstance(error, ImportError) and frame is not None:
         return bytecode.imports_at(frame.tb_frame.f_code, frame.tb_lasti)
     if peer.used or names.loaded - names.stored - found.keys() - granted.keys() - _BUILTINS:
-        # What a program lacks may look like anything.
+        # The failure may be the result of something that the program lacks.
         return False
     return not (granted.keys() & set(frame.tb_frame.f_code.co_names if frame is not None else ()))
 
@@ -227,7 +227,7 @@ def _is_missing(error, names, found):
 
 
 def _text_frame(error):
-    """The innermost entry of an exception's trace that is the text's."""
+    """The innermost traceback entry that belongs to the test."""
     found, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in FILES:
@@ -237,7 +237,7 @@ def _text_frame(error):
 
 
 def _told(error, texts):
-    """Evidence. A failure to write it down is not one of the test."""
+    """The evidence. An error while it is collected does not fail the test."""
     peer.closed = True
     try:
         frame = _text_frame(error)
@@ -256,7 +256,7 @@ _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__an
 
 
 def _theirs(names, trees):
-    """The program's names that the text uses: what it tests."""
+    """The values of the program's names that the test uses."""
     used = sorted(names.all)
     request = {"op": "peer", "target": 0, "method": "names", "args": used}
     reply, _ = messages.read(remote._exchange(messages.write(request)))
@@ -271,14 +271,14 @@ def _theirs(names, trees):
         if name in _BUILTINS and name != tested:
             del found[name]
         elif name in looked_into:
-            # A module's parts are asked for: a thing of the program in its place would answer as it likes.
+            # The test uses attributes of this module; an object of the program in its place could return anything.
             found[name] = values.standard(name, "")
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
-            # The names of a class are here, so they are used without a request.
+            # The names of a class are known here, so the test can use them without a request.
             peer.used |= type(value) is not suspicious.Remote
         elif not _is_same_anywhere(name, value):
-            # It can be used without a request.
+            # The test can use it without a request.
             peer.used = True
     return found
 
@@ -291,7 +291,7 @@ def _is_same_anywhere(name, value):
 
 
 def _granted(names, found):
-    """Modules and names of `typing` that the text uses and nobody has imported."""
+    """Modules and names of `typing` that the test uses and neither side has imported."""
     wanted = names.loaded - names.stored - found.keys() - _BUILTINS
     granted = {name: values.standard(name, "") for name in wanted & names.looked_into & sys.stdlib_module_names}
     return granted | {name: getattr(typing, name) for name in wanted & _TYPING - granted.keys()}
@@ -301,8 +301,8 @@ _TYPING = frozenset(typing.__all__)
 
 
 def _tested_builtin(trees, found):
-    """The one function named like a builtin that the text tests: the innermost that it calls, if it uses no other name of the
-    program. All other builtins stay this instance's own."""
+    """The one function with the name of a builtin that the test tests: the innermost that it calls, if it uses no other name of
+    the program. All other builtins remain those of this instance."""
     calls = []
 
     def walk(node, depth):
@@ -335,5 +335,5 @@ _EXCEPTION = {"__module__": "solution", "__str__": _exception_text, "__getattr__
 
 
 async def _run(stand_in):
-    """A coroutine of the program: it runs there, to its end, when it is awaited here."""
+    """A coroutine of the program: awaiting it here runs it to completion there."""
     return suspicious.ask(stand_in, "run")

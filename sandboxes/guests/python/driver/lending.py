@@ -1,8 +1,8 @@
-"""How things of the judging text are lent to the program: described once, so that stand-ins there behave alike, and used there
-within limits.
+"""How objects of the test are lent to the program: each class is described once, so that stand-ins behave like the originals, and
+the program's requests are restricted.
 
-The program may call what it was given and use what the data model and public attributes offer. It gets no way to frames, code,
-globals or modules of the text, and cannot replace the methods with which the text judges.
+The program may call what it was given, use methods of the data model and read public attributes. It cannot reach frames, code,
+globals or modules of the test, and cannot replace the methods with which the test judges.
 """
 
 from . import isolation
@@ -21,13 +21,13 @@ import unittest.mock  # noqa: E402
 
 from . import containers, failures, library, operations, values  # noqa: E402
 
-# The module the text runs in: test runners look for its classes there.
+# The module the test runs in: test runners look for test classes there.
 MODULE = "__main__"
 
-# Immutable builtin classes whose value stands in the program's instance as well.
+# Immutable builtin classes whose value is copied to the program's instance.
 VALUES = (int, float, complex, str, bytes, tuple, frozenset)
 
-# Nothing of these may be used: they lead to the text's code and data.
+# Objects of these types may not be used at all: they lead to the test's code and data.
 _CLOSED = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 _RUNNING = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _RUNNING_METHODS = frozenset("send throw close asend athrow aclose".split())
@@ -35,12 +35,12 @@ _RUNNING_METHODS = frozenset("send throw close asend athrow aclose".split())
 _CLOSED_NAMES = frozenset("mro register".split())
 _MOCK = frozenset(name for name in dir(unittest.mock.MagicMock()) + dir(unittest.mock.AsyncMock()) if name[0] != "_")
 
-# Abstract classes of the library from which a stand-in may derive: they hold no data.
+# Modules with abstract classes from which a stand-in may derive: these have no data.
 _ABSTRACT = ("abc", "collections.abc", "numbers")
 
 
 def export(peer, packer, value, depth):
-    """How a thing of the text leaves for the program."""
+    """The message form of an object of the test."""
     kind = type(value)
     made = library.arguments(value)
     if made is not None:
@@ -71,7 +71,7 @@ def export(peer, packer, value, depth):
 
 
 def _is_own_method(owner, name, method):
-    """Whether a bound method is what an attribute of a lent object gives."""
+    """Whether a bound method is the value of an attribute of a lent object."""
     if isinstance(owner, type) or type(owner).__module__ != MODULE or name.startswith("_"):
         return False
     found = inspect.getattr_static(type(owner), name, None)
@@ -87,7 +87,7 @@ def _value_base(kind):
 
 
 def _function(peer, function):
-    """A function: what a caller and `inspect` see of it. Values of defaults stay here."""
+    """A function: what a caller and `inspect` see of it. Default values are not sent."""
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     names = code.co_varnames[:count]
@@ -149,12 +149,12 @@ def describe(peer, packer, kind, depth=0):
     return told
 
 
-# Whether a class equals another, and where it is in a table, is decided without asking.
+# Comparing and hashing a class sends no request.
 _NOT_OF_CLASSES = frozenset("__eq__ __ne__ __hash__ __call__".split())
 
 
 def _of_metaclass(kind):
-    """Special methods of the class itself, from metaclasses of the text."""
+    """Special methods of the class itself, from metaclasses that the test defines."""
     names = {name for part in type(kind).__mro__ if _is_of_text(part) for name in vars(part)} & operations.SPECIAL
     if any("__subclasshook__" in vars(part) for part in kind.__mro__ if _is_of_text(part)):
         names |= {"__instancecheck__", "__subclasscheck__"}
@@ -166,7 +166,7 @@ def _is_record(kind):
 
 
 def _standard_class(kind):
-    """Name of the class of the library that instances are to be taken for."""
+    """Name of the standard-library class that `isinstance` should find for instances."""
     for part in kind.__mro__[:-1]:
         name = values.standard_name(part)
         if name is not None:
@@ -178,12 +178,13 @@ def _standard_class(kind):
 
 
 def _made_by_library(value):
-    """Whether `namedtuple` or `enum` made a method: the program's instance makes its own."""
+    """Whether `namedtuple` or `enum` generated a method: the program's instance generates its own."""
     return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
 
 
 def _members(classes, but=()):
-    """Methods that classes define: name -> `m`ethod, `s`tatic, `c`lass method or `n`one."""
+    """Methods that classes define: name -> `m` (method), `s` (static), `c` (class method), `o` (special, called on the class) or
+    `n` (`None`)."""
     members = {}
     for part in classes:
         for name, value in list(vars(part).items()):
@@ -207,20 +208,20 @@ def _members(classes, but=()):
 
 
 def _enumeration(peer, packer, kind, depth):
-    """An enumeration: its members are made in the program's instance, each standing for one here."""
+    """An enumeration: its members are created in the program's instance, each representing one here."""
     bases = [values.standard_name(base) for base in kind.__bases__ if not _is_of_text(base)]
     members = [[name, packer.pack(member._value_, depth + 1), peer.lend(member)] for name, member in kind.__members__.items()]
     return {"kind": "enum", "bases": [base for base in bases if base], "values": members,
             "members": _members([kind], {*kind.__members__, *filter(lambda name: _made_by_library(vars(kind)[name]), vars(kind))})}
 
 
-# What the program does with what it was lent.
+# What the program does with lent objects.
 
 
 def do(peer, target, method, args, kwargs):
-    """Does what the program asks for; raises AttributeError or TypeError where it may not."""
+    """Carries out a request of the program; raises AttributeError or TypeError if it is not allowed."""
     if isinstance(target, _CLOSED):
-        raise AttributeError(f"`{method}` of this is not for the program")
+        raise AttributeError(f"the program may not use a `{type(target).__name__}` of the test")
     if method == "special":
         name, *rest = args
         return _special(target, name)(*rest, **kwargs)
@@ -230,7 +231,7 @@ def do(peer, target, method, args, kwargs):
     if method == "of_class":
         name, *rest = args
         if name not in operations.OF_CLASS or not isinstance(target, type):
-            raise AttributeError(f"`{name}` is not for the program")
+            raise AttributeError(f"the program may not call `{name}` of the test")
         return getattr(target, name)(*rest, **kwargs)
     if method == "__getattr__":
         return _attribute(target, *args)
@@ -250,12 +251,12 @@ def do(peer, target, method, args, kwargs):
         raise peer.unsupported(f"deriving from `{target.__name__}`, a class of the test,")
     if method in ("__call__", "run", "__copy__"):
         return operations.METHODS[method](target, *args, **kwargs)
-    raise AttributeError(f"`{method}` is not for the program")
+    raise AttributeError(f"the program may not call `{method}` of the test")
 
 
 def _special(target, name):
     if type(name) is not str or name not in operations.SPECIAL:
-        raise AttributeError(f"`{name}` is not for the program")
+        raise AttributeError(f"the program may not call `{name}` of the test")
     for part in type(target).__mro__:
         if name in vars(part):
             method = vars(part)[name]
@@ -274,7 +275,7 @@ def _attribute(target, name):
         raise _no_attribute(target, name)
     kind = target if isinstance(target, type) else type(target)
     if issubclass(kind, (unittest.TestCase, unittest.TestResult)) and hasattr(unittest.TestCase, name):
-        # These report how a test went.
+        # These report the result of a test.
         raise _no_attribute(target, name)
     return getattr(target, name)
 
@@ -284,7 +285,7 @@ def _no_attribute(target, name):
 
 
 def _settable(target, name):
-    """The name, where the program may set it: data of the text's objects, not the methods with which it judges."""
+    """The name, if the program may set it: data of the test's objects, but not the methods with which the test judges."""
     kind = target if isinstance(target, type) else type(target)
     if type(name) is not str or name.startswith("_") or isinstance(target, types.FunctionType):
         raise _no_attribute(target, name)

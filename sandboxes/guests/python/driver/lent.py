@@ -1,7 +1,7 @@
-"""Stand-ins in the program's instance for things of the judging text: each behaves as the thing itself does.
+"""Stand-ins in the program's instance for objects of the test. Each behaves like the object that it represents.
 
-A class of the text has a class here with the same methods, each of which asks. So `while node:` asks nothing where the text's
-class defines neither `__bool__` nor `__len__`, and `callable`, `isinstance` and `iter` answer as they would beside the text.
+A class of the test has a class here with the same methods, each of which sends a request. So `while node:` sends no request if the
+test's class defines neither `__bool__` nor `__len__`, and `callable`, `isinstance` and `iter` give the same results as in the test.
 """
 
 from . import isolation
@@ -20,7 +20,7 @@ _peer = None
 
 
 def serve(peer):
-    """The end of the connection that the stand-ins ask through."""
+    """Sets the end of the connection through which the stand-ins send requests."""
     global _peer
     _peer = peer
 
@@ -29,12 +29,12 @@ def ask(thing, method, *args, **kwargs):
     number = _peer.origins.get(id(thing))
     if number is not None:
         return _peer.ask(number, method, args, kwargs)
-    # A value of a class of the text that the program made: it is lent for the length of the request.
+    # A value of a test's class that the program created: the test gets a copy for this request.
     return _peer.ask_about(thing, method, args, kwargs)
 
 
 class LentType(abc.ABCMeta):
-    """Class of the classes that stand in for those of the text."""
+    """Metaclass of the classes that stand in for classes of the test."""
 
     def __new__(meta, name, bases, namespace, **options):
         if "_assay_lent" not in namespace:
@@ -73,7 +73,7 @@ class LentType(abc.ABCMeta):
 
 
 class Lent(metaclass=type):
-    """What all stand-ins for objects have."""
+    """Base class of all stand-ins for objects."""
 
     def __getattr__(self, name):
         return ask(self, "__getattr__", name)
@@ -94,7 +94,7 @@ class Lent(metaclass=type):
         return copied
 
     def __reduce_ex__(self, protocol):
-        # The text keeps a copy; the bytes hold its number.
+        # The test keeps a copy; the pickle contains its number.
         copied = ask(self, "__deepcopy__", None)
         number = _peer.origins.get(id(copied))
         return (_as_it_is, (copied,)) if number is None else (_restored, (number,))
@@ -157,13 +157,13 @@ def _namespace(told):
         elif how == "m":
             namespace[name] = _special(name) if name in operations.SPECIAL else _method(name)
         else:
-            # Asked of the class by which it is called.
+            # The request goes to the class through which the method is called.
             namespace[name] = classmethod(_method(name))
     return namespace
 
 
 def make_class(peer, unpacker, number, told):
-    """The class here for a class of the text, from its description."""
+    """The stand-in for a class of the test, from its description."""
     kind = told.get("kind")
     if kind == "record":
         return _record(unpacker, told)
@@ -187,13 +187,13 @@ def make_class(peer, unpacker, number, told):
     lent = meta(told["name"], bases, namespace)
     if "fields" in told:
         type.__setattr__(lent, "__dataclass_fields__", {name: _field(name, *how) for name, *how in told["fields"]})
-    # Whether all methods are there is for the text to see.
+    # The test's instance checks whether abstract methods are missing.
     type.__setattr__(lent, "__abstractmethods__", frozenset())
     return lent
 
 
 def _taken_for(namespace, module, name):
-    """`isinstance` finds the library's class, as `unittest.mock` does it."""
+    """Makes `isinstance` accept instances as the standard class, by the technique of `unittest.mock`."""
     try:
         standard = values.standard(module, name)
     except Exception:
@@ -240,10 +240,10 @@ def _attribute_of_member(self, name):
 
 
 def make_object(peer, unpacker, packed):
-    """The object here for one of the text."""
+    """The stand-in for an object of the test."""
     kind = unpacker.unpack(packed["class"])
     if packed["v"] in peer.stand_ins:
-        # A member of an enumeration, made with its class.
+        # A member of an enumeration, created with its class.
         return peer.stand_ins[packed["v"]]
     if "flags" in packed:
         return kind(unpacker.unpack(packed["flags"]))
@@ -251,7 +251,7 @@ def make_object(peer, unpacker, packed):
         return object.__new__(kind)
     container = containers.inside(kind)
     if container is not None:
-        # Known before it is filled: it may hold itself.
+        # Registered before it is filled: it may contain itself.
         made = container.base.__new__(kind)
         peer.remember(made, packed["v"])
         inside = packed["inside"]
@@ -267,7 +267,7 @@ _VALUES = (int, float, complex, str, bytes, tuple, frozenset)
 
 
 def value_of_class(value):
-    """A value that the program made of a class of the text: the class's number and the plain value; `None` for others."""
+    """For a value of a test's class that the program created: the class's number and the plain value; `None` for others."""
     kind = type(value)
     number = _peer.origins.get(id(kind)) if _peer is not None else None
     if number is None:
@@ -279,7 +279,7 @@ def value_of_class(value):
 
 
 def make_exception(peer, number, reference):
-    """Namespace of the class here for an exception class of the text."""
+    """Namespace of the stand-in for an exception class of the test."""
 
     def new(cls, *args, **kwargs):
         if peer.origins.get(id(cls)) == number:

@@ -1,4 +1,4 @@
-"""Objects of the standard library that travel by what they are made from."""
+"""Objects of the standard library that are sent as the arguments that construct them."""
 
 from . import isolation
 
@@ -18,7 +18,7 @@ _VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items())
 
 
 def _dictionary_of(holder):
-    """The dictionary that a view or a proxy shows, where it is one that travels."""
+    """The dictionary behind a view or a proxy; `None` if it cannot be sent."""
     found = [thing for thing in gc.get_referents(holder) if isinstance(thing, dict)]
     return found[0] if len(found) == 1 and type(found[0]) in (dict, collections.OrderedDict, collections.Counter) else None
 
@@ -32,7 +32,7 @@ def _memory(view):
     return [view.obj] if whole else None
 
 
-# Class -> name, its arguments, how it is made. Data only: the text takes these from the program as well.
+# Class -> name, function that gives the arguments, constructor. Data only: the test accepts these from the program too.
 _DATA = {
     uuid.UUID: ("uuid", lambda value: [value.int], lambda number: uuid.UUID(int=number)),
     pathlib.PosixPath: ("path", lambda value: [str(value)], pathlib.PosixPath),
@@ -46,7 +46,7 @@ _DATA = {
 for _kind, _name in _VIEWS.items():
     _DATA[_kind] = (_name, _view(_name), getattr(dict, _name))
 
-# Those that compute: only the program takes them, from the text.
+# Objects that run code: only the program accepts them, from the test.
 _CODE = {
     functools.partial: ("partial", lambda value: [value.func, list(value.args), dict(value.keywords)],
                         lambda function, args, kwargs: functools.partial(function, *args, **kwargs)),
@@ -60,7 +60,7 @@ _BY_NAME = _DATA_BY_NAME | {name: make for name, _, make in _CODE.values()}
 
 
 def arguments(value, data_only=False):
-    """Name and arguments of an object that travels so; `None` for others."""
+    """Name and arguments of an object that is sent this way; `None` for others."""
     entry = _DATA.get(type(value)) or (None if data_only else _CODE.get(type(value)))
     if entry is None:
         return None

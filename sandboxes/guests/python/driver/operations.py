@@ -1,4 +1,4 @@
-"""What can be done with a thing of the other instance, by the name of the method that stands for it."""
+"""What can be done with an object of the other instance, by method name."""
 
 from . import isolation
 
@@ -12,7 +12,7 @@ import os  # noqa: E402
 
 
 def finish(awaitable):
-    """Awaits something in a loop of its own: the other instance may be waiting inside one of this instance's loops."""
+    """Awaits something in a new event loop: the other instance may be waiting inside one of this instance's loops."""
 
     async def wait():
         return await awaitable
@@ -58,7 +58,7 @@ METHODS = {
     "__deepcopy__": lambda thing, memo=None: copy.deepcopy(thing),
     "run": finish,
 }
-# Operators on one thing that give a number or a truth.
+# Operators on one object that give a number or a boolean.
 NUMBERS = {
     "__bool__": bool,
     "__int__": int,
@@ -74,7 +74,7 @@ NUMBERS = {
     "__floor__": math.floor,
     "__ceil__": math.ceil,
 }
-# Operators on two.
+# Operators on two objects.
 _NAMES = "add sub mul truediv floordiv mod pow matmul xor lshift rshift".split()
 OPERATORS = {f"__{name}__": getattr(operator, name) for name in _NAMES}
 OPERATORS |= {"__and__": operator.and_, "__or__": operator.or_, "__divmod__": divmod}
@@ -86,10 +86,10 @@ OPERATORS |= {name: getattr(operator, name) for name in _IN_PLACE}
 COMPARISONS = {f"__{name}__": getattr(operator, name) for name in "eq ne lt le gt ge".split()}
 METHODS |= NUMBERS | OPERATORS | COMPARISONS
 
-# Methods of the data model that a class may define and that a stand-in for its instances then has as well. What makes, deletes
-# or pickles an object stays where the object is.
+# Methods of the data model that a stand-in has if the class defines them. Methods that create, delete or pickle an object are
+# called only in the object's own instance.
 SPECIAL = frozenset(METHODS) - {"run", "__getattr__", "__setattr__", "__delattr__", "__copy__", "__deepcopy__"} | frozenset(
     "__missing__ __get__ __set__ __delete__ __await__ __buffer__ __getnewargs__ __mro_entries__".split()
 )
-# Those of them that are asked of the class.
+# Special methods that are called on the class.
 OF_CLASS = frozenset("__class_getitem__ __prepare__".split())

@@ -1,7 +1,7 @@
-"""Pools of processes and threads that do their work in place, one piece after another.
+"""Pools of processes and threads that run their tasks at once, one after another, in the program's own process.
 
-Arguments and results of a pool of processes are pickled as they would be on their way: what cannot be sent raises, and workers
-get copies. What workers do to global variables is seen by the program, which it is not where they are processes.
+Arguments and results of a process pool are pickled as they are natively: a value that cannot be pickled raises, and workers get
+copies. Unlike natively, changes that workers make to global variables are visible to the program.
 """
 
 import concurrent.futures
@@ -17,7 +17,7 @@ def _sent(value):
 
 
 class Result:
-    """Of a call that is over."""
+    """The result of a call, which has already run."""
 
     def __init__(self, call, callback=None, error_callback=None):
         self._value = self._error = None
@@ -25,9 +25,9 @@ class Result:
             self._value = call()
         except Exception as error:
             self._error = error
-        told = callback if self._error is None else error_callback
-        if told is not None:
-            told(self._value if self._error is None else self._error)
+        chosen = callback if self._error is None else error_callback
+        if chosen is not None:
+            chosen(self._value if self._error is None else self._error)
 
     def ready(self):
         return True

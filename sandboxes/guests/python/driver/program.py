@@ -19,10 +19,10 @@ from . import borrower, failures, messages, remote, values  # noqa: E402
 RESULT_ROOM = 2_000_000
 RESULT_BYTES = 32 << 20
 
-# File name of the task's own part of a program.
+# File name of the prelude, which is the task's part of a program.
 PRELUDE = "prelude.py"
 
-# The module, all of the program's code, and what of it has not begun to run.
+# The module, all of the program's code objects, and those that have not started yet.
 loaded = []
 
 
@@ -34,7 +34,7 @@ def version(header, blobs):
 
 
 def compile_parts(header, blobs):
-    """Texts to code, each on its own: a prelude must not take a leading `from __future__` its place."""
+    """Compiles each part separately: after a prelude, a `from __future__` of the program would not be at the start of the file."""
     codes = []
     for name, text in zip(header["names"], blobs):
         try:
@@ -47,7 +47,7 @@ def compile_parts(header, blobs):
 
 
 def load(header, blobs):
-    """Makes the module the program runs in, and reads its code. Says whether the code begins with a prelude."""
+    """Creates the module the program runs in, and reads its code. The reply says whether the code begins with a prelude."""
     module = types.ModuleType(header["module"])
     module.__builtins__ = builtins
     module.__file__ = "main.py"
@@ -61,7 +61,7 @@ def load(header, blobs):
 
 
 def prelude(header, blobs):
-    """Runs the task's part of the program, before any code of the completion: whatever goes wrong is the task's fault."""
+    """Runs the prelude before any code of the completion, so any failure is the task's fault."""
     module, codes, _ = loaded
     own = [code for code in codes if code.co_filename == PRELUDE]
     loaded[2] = codes[len(own) :]
@@ -69,7 +69,7 @@ def prelude(header, blobs):
 
 
 def main(header, blobs):
-    """Runs the program as the interpreter would: to its end, its exit or its exception; then what it left for the end."""
+    """Runs the program as the interpreter would: until it finishes, exits or raises; then its exit handlers and finalizers."""
     module, _, codes = loaded
     how = _guarded(lambda: _execute(codes, module.__dict__))
     if module.__name__ == "__main__":
@@ -85,7 +85,7 @@ def _execute(codes, namespace):
 
 
 def _last_words(how, module):
-    """Handlers for the end, finalizers of the program's own objects, and what is still in buffers."""
+    """Runs exit handlers and finalizers of the program's objects, and flushes buffers."""
     ending = _guarded(atexit._run_exitfuncs)
     names = [name for code in loaded[1] for name in _names(code)]
     if "__del__" in names:
@@ -187,12 +187,12 @@ def _written(value):
 
 
 def _opaque(packer, value, depth):
-    """A thing that is no data: the plain value inside, or the name of its class."""
+    """The form of an object that is not plain data: the plain value inside, or the name of its class."""
     inside = packer.plain(value, depth)
     return {"$": "object", "v": type(value).__qualname__} if inside is None else inside
 
 
-# What the judging instance asks.
+# Requests of the judging instance.
 
 peer = borrower.Borrower()
 
@@ -206,7 +206,7 @@ def answer_peer(header, blobs):
 
 
 def _globals_of(names):
-    """Those of the names that the program has, packed."""
+    """The values of those names that the program defines, packed."""
     namespace = loaded[0].__dict__
     shared, packer = peer.shared, values.Packer(peer.export, RESULT_ROOM, peer.shared)
     reply = {"value": {name: packer.pack(namespace[name]) for name in names if name in namespace}}

@@ -1,4 +1,4 @@
-"""Exceptions of what the sandbox refuses. Each carries `_assay_limit`, the cause and the name, for evidence and counts."""
+"""Exceptions for operations that the sandbox refuses. Each has `_assay_limit`, the cause and the name, for evidence and metrics."""
 
 import errno
 
@@ -10,14 +10,14 @@ MESSAGES = {
 
 
 def refusal(cause, name, kind=OSError):
-    """The exception for a facility by its name, as in `os.fork`."""
+    """The exception for a refused function or class, such as `os.fork`."""
     error = kind(errno.ENOTSUP, f"`{name}` is refused: {MESSAGES[cause]}")
     error._assay_limit = (cause, name)
     return error
 
 
 def refused(cause, name, kind=OSError):
-    """A function that takes anything and raises the refusal."""
+    """A function that accepts any arguments and raises the refusal."""
 
     def refuse(*args, **kwargs):
         raise refusal(cause, name, kind)

@@ -1,8 +1,8 @@
 """A connection between two instances, each of which uses functions, classes and objects of the other.
 
-Both instances run this. Each keeps what it lent (`Peer.lent`) and answers requests about it; in the other a stand-in takes its
-place and sends a request for whatever is done with it. The judging instance (`judge.py`) has suspicious stand-ins
-(`suspicious.py`); the program's (`program.py`) has faithful ones (`lent.py`), which do what the thing itself would do.
+Both instances run this code. Each keeps what it lent (`Peer.lent`) and answers requests about it. The other instance has a stand-in
+that sends a request for each operation. The judging instance (`judge.py`) has suspicious stand-ins (`suspicious.py`), which do not
+trust the program; the program's instance (`program.py`) has stand-ins that behave like the originals (`lent.py`).
 """
 
 from . import isolation
@@ -18,11 +18,11 @@ from .failures import describe, exit_status  # noqa: E402, F401
 
 _exchange = _assay_host.exchange
 
-# Parts a value may have that crosses between instances.
+# Most parts of a value that is sent between instances.
 ROOM = 2_000_000
 
 
-# What is not itself when it is packed.
+# JSON types that need unpacking.
 _STRUCTURED = frozenset((list, dict))
 
 # Parts of a request without containers: operation, target, method, arguments, lengths of blobs.
@@ -30,25 +30,25 @@ _BARE = 5
 
 
 class Ended(SystemExit):
-    """The program exited. A text that expects it may catch it as what it is."""
+    """The program exited. A test that expects this can catch it as `SystemExit`."""
 
 
 class Peer:
-    """This instance's end. The two sides differ in what they accept, which their own classes say."""
+    """This instance's end. What each side accepts is defined by its subclass."""
 
     # Bases that exception classes of the other instance may have here.
     widest_exception = Exception
 
     def __init__(self, first):
         self.lent, self.numbers = [], {}
-        # The other instance's things here: number -> stand-in, and back.
+        # Stand-ins for objects of the other instance: number -> stand-in, and identity of a stand-in -> number.
         self.stand_ins, self.origins = {}, {}
         self.shared = sharing.Shared(first)
         self._nothing = sharing.Shared(first)
         self.raised = failures.Raised()
 
     def nothing_shared(self):
-        """A table without entries: containers of an exception are copies."""
+        """An empty table: containers of an exception are sent as copies."""
         return self._nothing
 
     def unpacker(self):
@@ -64,21 +64,21 @@ class Peer:
         return number
 
     def number_of_theirs(self, value):
-        """The number under which the other instance lent this; `None` for this instance's own things."""
+        """The number under which the other instance lent this object; `None` for this instance's own objects."""
         if isinstance(value, BaseException):
             return value.__dict__.get("_assay_number")
         return self.origins.get(id(value))
 
     def own_exception(self, number):
-        """An exception of this instance that comes back."""
+        """An exception of this instance that the other one returns."""
         error = self.raised.get(number) if number < 0 else self.lent[number]
         if not isinstance(error, BaseException):
-            raise ValueError("an exception that this instance never raised")
+            raise ValueError(f"number {number} is not an exception that this instance raised")
         return error
 
     def stand_in(self, number, make):
         if type(number) is not int:
-            raise ValueError("a reference without a number")
+            raise ValueError("a reference has no number")
         if number not in self.stand_ins:
             self.remember(make(), number)
         return self.stand_ins[number]
@@ -88,7 +88,7 @@ class Peer:
         self.origins[id(thing)] = number
 
     def export(self, packer, value, depth):
-        """How a value that is no plain data leaves."""
+        """The message form of a value that is not plain data."""
         number = self.number_of_theirs(value)
         if number is not None:
             return {"$": "lent", "v": number}
@@ -99,14 +99,14 @@ class Peer:
         return self.export_own(packer, value, depth)
 
     def reference(self, unpacker, packed):
-        """What is here in the place of a thing that is no data."""
+        """What represents a value that is not plain data in this instance."""
         if packed["$"] == "lent":
             return self.lent[packed["v"]]
         if packed["$"] == "exception":
             return failures.unpacked(self, packed["v"], "value")
         return self.reference_to_theirs(unpacker, packed)
 
-    # Asking.
+    # Sending requests.
 
     def ask(self, target, method, args=(), kwargs=None):
         shared = self.shared
@@ -138,7 +138,7 @@ class Peer:
             return reply["value"]
         unpacker = values.Unpacker(self.reference, self.shared, reply.get("first", 0))
         if method != "plain":
-            # What is inside a thing changes nothing: it may be asked for while values are compared.
+            # Reading the plain value changes nothing, and may happen while values are being compared.
             self.shared.receive(unpacker, reply.get("changed", ()))
         try:
             if "exited" in reply:
@@ -156,12 +156,12 @@ class Peer:
         return False
 
     def add_state(self, request, packer):
-        """Adds to a request what the other instance has to know beside it."""
+        """Adds state to a request that the other instance needs."""
 
     def read_state(self, request, unpacker):
         """Reads what `add_state` of the other instance added."""
 
-    # Answering.
+    # Answering requests.
 
     def answer(self, header):
         """Answers a request of the other instance."""
@@ -211,7 +211,7 @@ class Peer:
         return target if method == "plain" else self.do(target, method, args, kwargs)
 
     def _changes_before_failure(self, reply):
-        """What a call changed before it raised."""
+        """Adds the changes that a call made before it raised."""
         try:
             packer = values.Packer(self.export, ROOM, self.shared)
             changed = self.shared.changes(packer, True)

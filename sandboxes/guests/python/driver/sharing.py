@@ -1,7 +1,7 @@
-"""Containers that both instances hold: a list handed over is one list to a program that keeps it.
+"""Containers that both instances have, so that a list that is passed behaves like one list even if the program keeps it.
 
-Each instance has its own copy under the same number, and knows what the other's copy holds. Every message carries the content of
-those that changed since, and the numbers of those that nothing else here refers to any more.
+Each instance has its own copy under the same number, and knows the content of the other copy. Every message contains the content of
+containers that have changed since the last one, and the numbers of those that nothing else in the sender refers to any more.
 """
 
 from . import isolation
@@ -10,21 +10,21 @@ isolation.own_builtins(globals())
 
 import sys  # noqa: E402
 
-# Parts of shared containers that are looked at with each message: about what a message costs anyway. Beyond, containers are
-# shared for the length of a call only.
+# Most elements of shared containers that are checked for changes with each message. The check takes about as long as the message.
+# Beyond this, containers are shared only during a call.
 BUDGET = 4_000
 
-# What a container costs beside its parts.
+# Cost of a container in addition to its elements.
 _EACH = 40
 
-# References to a container that nobody but the table holds: the table's own and that of the call that counts.
+# Reference count of a container that only the table refers to: the table's reference and the argument of `getrefcount`.
 _UNUSED = 2
 
 _references = sys.getrefcount
 
 
 class Shared:
-    """This instance's side of the table. `first` tells its numbers from those of the other instance."""
+    """This instance's side of the table. `first` is 0 or 1, so that the two instances assign different numbers."""
 
     def __init__(self, first):
         self.next = first
@@ -57,14 +57,14 @@ class Shared:
         return looked_at
 
     def _kept(self):
-        """Those of no call in progress."""
+        """Entries that no call in progress uses."""
         if not any(self.pinned):
             return self.entries
         pinned = set().union(*self.pinned)
         return {number: entry for number, entry in self.entries.items() if number not in pinned}
 
     def send(self, header, packer, changed):
-        """Takes a message's containers over once all of it is packed."""
+        """Adds a message's containers to the table once the whole message is packed."""
         for number, _ in changed:
             if number in self.entries:
                 entry = self.entries[number]
@@ -77,7 +77,7 @@ class Shared:
             self._add(packer.containers)
 
     def unused(self):
-        """Forgets containers that nobody here refers to; their numbers. An outer one goes before what it holds."""
+        """Forgets containers that nothing else here refers to, and returns their numbers. Outer containers are forgotten first."""
         dropped = []
         if not self.entries:
             return dropped
@@ -97,7 +97,7 @@ class Shared:
     # Receiving.
 
     def receive(self, unpacker, changed):
-        """Brings containers up to date. Those forgotten here meanwhile are skipped."""
+        """Updates containers. Those that were forgotten here in the meantime are skipped."""
         for number, content in changed:
             if number in self.entries:
                 container, kind, _ = self.entries[number]
@@ -108,7 +108,7 @@ class Shared:
                 entry[2] = entry[1].snapshot(entry[0])
 
     def keep(self, unpacker):
-        """Takes a message's containers over once all of it is read."""
+        """Adds a message's containers to the table once the whole message is read."""
         self._add((number, container, kind) for number, (container, kind) in unpacker.containers.items())
 
     def forget(self, number):

@@ -1,7 +1,7 @@
-"""State of the library that a judging text sets, brought to the program: seeds, contexts, replaced functions, streams.
+"""State of the standard library that a test sets and the program sees: seeds, contexts, replaced functions, streams.
 
-It goes one way. What the program changes of its own library stays there: its draws from `random` never move the text's generator.
-Only what the text names is watched, so a text that sets nothing pays nothing.
+State is sent in one direction. Changes that the program makes in its own library stay there: numbers that it draws from `random` do
+not advance the test's generator. Only names that occur in the test are watched, so a test that sets nothing has no extra cost.
 """
 
 from . import isolation
@@ -16,13 +16,13 @@ import sys  # noqa: E402
 
 from . import values  # noqa: E402
 
-# Names in a text that say that it may set something.
+# Names that a test uses if it sets state.
 _SEEDS = frozenset(("seed", "setstate"))
 _DECIMAL = frozenset("getcontext setcontext localcontext DefaultContext".split())
 _PATCHES = frozenset("patch setattr monkeypatch object redirect_stdout redirect_stderr redirect_stdin".split())
 _STREAMS = ("stdin", "stdout", "stderr")
 
-# Told by what they hold.
+# Attributes whose content is sent instead of the object.
 _BY_CONTENT = (("sys", "argv"), ("os", "environ"))
 
 _BUILTINS = frozenset(dir(builtins))
@@ -31,7 +31,7 @@ _MISSING = object()
 
 
 class Watch:
-    """What the text may set, and what the program was told of it."""
+    """State that the test may set, and what was last sent to the program."""
 
     def __init__(self, text, namespace):
         self.namespace = namespace
@@ -43,7 +43,7 @@ class Watch:
         self._environment = bool(names & {"environ", "putenv"})
         self._arguments = "argv" in names
         self._decimal = bool(names & _DECIMAL)
-        # Module and attribute -> what it was.
+        # Module and attribute -> original value.
         self._replaceable = {}
         self._find_replaceable(names, text.strings, text.stored_attributes)
         self._own_builtins = sorted(text.stored & _BUILTINS)
@@ -68,7 +68,7 @@ class Watch:
         return noted
 
     def _find_replaceable(self, names, strings, stored):
-        """Attributes of modules that the text may replace: those it assigns, and those it names where it patches."""
+        """Finds module attributes that the test may replace: those it assigns, and those it names if it patches anything."""
         attributes = set(stored)
         modules = {name for name in names if name in sys.stdlib_module_names}
         if names & _PATCHES:
@@ -92,7 +92,7 @@ class Watch:
                     self._replaceable[name, attribute] = vars(module)[attribute]
 
     def changes(self, packer):
-        """What changed since the program was last told, packed; `None` for nothing."""
+        """State that has changed since it was last sent, packed; `None` if nothing has."""
         changed = {}
         if self._seeded:
             self._seeded = False
@@ -140,7 +140,7 @@ _originals = {}
 
 
 def apply(state, unpacker):
-    """Sets what the text has set."""
+    """Sets the state that the test has set."""
     for part, value in state.items():
         if part == "random":
             version, words, gauss = value

@@ -1,7 +1,7 @@
-"""Stand-ins in the judging instance for things of the program, which may be in an attacker's hands.
+"""Stand-ins in the judging instance for objects of the program, which may be under an attacker's control.
 
-An object of the program is an instance of `Remote`, a class of the program a subclass of it, whose metaclass asks as its instances
-do. So `type(thing) is C`, `type(thing).__name__` and `C.attribute` mean what they mean beside the program.
+An object of the program is an instance of `Remote`, and a class of the program is a subclass of it, whose metaclass sends requests
+as instances do. So `type(thing) is C`, `type(thing).__name__` and `C.attribute` have the same meaning as in the program.
 """
 
 from . import isolation
@@ -12,7 +12,7 @@ import sys  # noqa: E402
 
 from . import operations  # noqa: E402
 
-# The texts that judge.
+# File names of the test's code.
 FILES = ("setup.py", "test.py")
 
 # Longest name of a class of the program, in characters.
@@ -20,7 +20,7 @@ NAME = 100
 
 
 def is_remote(thing):
-    """Whether something stands in for a thing of the program."""
+    """Whether this is a stand-in for an object or a class of the program."""
     return type(thing) is RemoteType or type(type(thing)) is RemoteType
 
 
@@ -49,7 +49,7 @@ def _refused(remote, text):
 
 
 def unsupported(what):
-    """An exception for what the sandbox does not support. Where the text asked for it itself, nobody else is at fault."""
+    """An exception for an operation that the sandbox does not support. If the test itself performed it, the task is at fault."""
     error = TypeError(f"{what} is not supported by the sandbox")
     if sys._getframe(2).f_code.co_filename in FILES:
         error._assay_limit = ("other", "deriving from a class of the program")
@@ -58,7 +58,7 @@ def unsupported(what):
 
 
 class RemoteType(type):
-    """Class of the classes that stand in for those of the program."""
+    """Metaclass of the classes that stand in for classes of the program."""
 
     def __new__(meta, name, bases, namespace, **options):
         if bases:
@@ -74,14 +74,14 @@ class RemoteType(type):
     def __delattr__(cls, name):
         ask(cls, "__delattr__", name)
 
-    # Sets and dictionaries of the driver hold classes, and must not ask.
+    # The driver keeps classes in sets and dictionaries, which must not send requests.
     __hash__ = type.__hash__
     __eq__ = type.__eq__
     __ne__ = type.__ne__
 
 
 class Remote(metaclass=RemoteType):
-    """Stands in for an object of the program's instance."""
+    """A stand-in for an object of the program."""
 
     __slots__ = ("_assay_peer", "_assay_number", "_assay_tainted", "__weakref__")
 
@@ -100,7 +100,7 @@ class Remote(metaclass=RemoteType):
 
 
 def stand_in(peer, number, kind=Remote, tainted=False):
-    """What stands here for an object that the program lent under a number."""
+    """The stand-in for an object that the program lent under a number."""
     remote = object.__new__(kind)
     object.__setattr__(remote, "_assay_peer", peer)
     object.__setattr__(remote, "_assay_number", number)
@@ -109,7 +109,7 @@ def stand_in(peer, number, kind=Remote, tainted=False):
 
 
 def stand_in_class(peer, number, name, qualname, module):
-    """What stands here for a class of the program, by the names it says it has."""
+    """The stand-in for a class of the program, with the names that the program reports."""
     name, qualname, module = (text[:NAME].replace("\0", "") if type(text) is str else "?" for text in (name, qualname, module))
     namespace = {"__slots__": (), "__qualname__": qualname, "__module__": module, "__doc__": _DOC}
     kind = type.__new__(RemoteType, name, (Remote,), namespace)
@@ -133,8 +133,8 @@ def _forward_async(method):
 
 
 def _compare(do, method):
-    """Two things of the other instance are compared there. With a value of this one, only the plain value inside counts: what a
-    program's `__eq__` says of an expected value is worth nothing."""
+    """Compares two objects of the program there. In a comparison with a value of the test only the plain value inside is used,
+    because the program's `__eq__` could accept any expected value."""
 
     def compared(self, other):
         if is_remote(other):
@@ -146,8 +146,8 @@ def _compare(do, method):
 
 
 def _operate(do, method):
-    """Arithmetic with a value of this instance is done on the plain value inside. Without one the other instance may answer with
-    a thing of its own, as vectors do; a plain answer could be made up to please, so it counts for nothing."""
+    """Arithmetic with a value of the test uses the plain value inside. An object without one may return another object of the
+    program, as vectors do. A plain result is refused, because the program could forge it."""
 
     def operated(self, other, *rest):
         if is_remote(other):
@@ -157,30 +157,31 @@ def _operate(do, method):
             return do(inside, other, *rest)
         result = ask(self, method, other, *rest)
         if type(type(result)) is not RemoteType:
-            raise _refused(self, f"`{method}` of the program's own class with a value of the test gives no thing of its own")
+            raise _refused(self, f"`{method}` of the program's class with a value of the test must return an object of the program")
         return stand_in(_peer_of(self), number_of(result), type(result), tainted=True)
 
     return operated
 
 
 def _number(do, method):
-    """A number from one thing; from the result of arithmetic with a value of this instance only the plain value inside."""
+    """Conversion of an object to a number. For the result of arithmetic with a value of the test, only the plain value inside is
+    used."""
 
     def converted(self, *args):
         inside = ask(self, "plain")
         if inside is not None:
             return do(inside, *args)
         if _is_tainted(self):
-            raise _refused(self, f"`{method}` of what the program's own class made of a value of the test")
+            raise _refused(self, f"`{method}` is not supported for what the program's class computed from a value of the test")
         return ask(self, method, *args)
 
     return converted
 
 
 _ASYNC = ("__anext__", "__aenter__", "__aexit__")
-# What both classes say themselves, above.
+# Methods that are defined above.
 _OWN = ("__getattr__", "__ne__", "run")
-# What the interpreter asks of every class, and what decides how a class is found in tables.
+# Methods that the interpreter calls on every class, and those by which sets and dictionaries find a class.
 _NOT_OF_CLASSES = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__dir__", "__copy__", "__deepcopy__")
 
 
@@ -194,7 +195,7 @@ def _method(name, do):
     return _forward_async(name) if name in _ASYNC else _forward(name)
 
 
-# Otherwise that of this class would be found.
+# Otherwise the docstring of the stand-in class would be found.
 _DOC = property(lambda self: ask(self, "__getattr__", "__doc__"))
 
 for _name, _do in operations.METHODS.items():

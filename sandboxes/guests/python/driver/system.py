@@ -1,4 +1,4 @@
-"""The calls of Linux that WASI lacks: answered where one process alone can answer them, refused by name where not."""
+"""Functions of Linux that WASI lacks. Those that a single process can support work; the others raise an exception with their name."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from . import refusals
 
 USER = 1000
 
-# Of each cause, names that native CPython has and that cannot work here.
+# Functions of native CPython that cannot work here, by cause.
 REFUSED = {
     "process": """
         os.fork os.forkpty os.execv os.execve os.posix_spawn os.posix_spawnp os.spawnl os.spawnle os.spawnlp os.spawnlpe
@@ -27,7 +27,7 @@ def _constant(value):
     return lambda *args: value
 
 
-# What answers the same for a program that is alone: one user, one processor, no terminal.
+# Functions that return a constant: there is one user, one processor and no terminal.
 ANSWERS = {
     "getuid": USER,
     "geteuid": USER,
@@ -64,7 +64,7 @@ def _umask():
 
 
 def _checked(path):
-    """What has no effect, but for a path that does not exist."""
+    """Raises if the path does not exist; otherwise has no effect."""
     if isinstance(path, int):
         os.fstat(path)
     else:
@@ -88,7 +88,7 @@ def fchown(fd, uid, gid):
 
 
 def kill(pid, number, /):
-    """Signals of a program to itself arrive."""
+    """Delivers signals that the program sends to itself."""
     if pid not in (0, os.getpid(), -os.getpid()):
         raise ProcessLookupError(3, "No such process")
     if number:
@@ -130,7 +130,7 @@ ItimerError.__module__ = "signal"
 
 
 class Timers:
-    """Alarms and interval timers. They can be set and asked for; nothing interrupts a program."""
+    """Alarms and interval timers. They can be set and read, but never interrupt the program."""
 
     def __init__(self):
         self._ends = {}
@@ -159,7 +159,7 @@ class Timers:
         return self._left(which)
 
     def pause(self):
-        """Waits for the alarm, as nothing else can come."""
+        """Waits for the alarm, since no other signal can arrive."""
         left = self._left(0)[0]
         if not left:
             while True:
@@ -199,7 +199,7 @@ def _install_socket():
         raise refusals.refusal("network", "socket.socket")
 
     socket.socket.__init__ = refuse
-    # What `__init__` refuses was never opened.
+    # `__repr__` of a socket that `__init__` refused would fail.
     socket.socket.__repr__ = object.__repr__
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
         setattr(socket, name, _refuse_lookup(f"socket.{name}"))

@@ -1,6 +1,6 @@
-"""Values as JSON, and back: how arguments and results travel.
+"""Values as JSON, and back: the form in which arguments and results are sent.
 
-None, booleans, strings, finite floats and small integers are themselves; a list is an array. Everything else is an object with
+None, booleans, strings, finite floats and small integers are JSON values; a list is an array. Everything else is an object with
 a `$` that names its kind and a `v`:
 
     int      beyond 64 bits, in hexadecimal      float    "inf", "-inf" or "nan"
@@ -8,12 +8,13 @@ a `$` that names its kind and a `v`:
     complex  real and imaginary part             tuple, frozenset, range, slice: as their parts
     set, bytearray, deque: as their elements     dict, Counter, OrderedDict, defaultdict: pairs
     made     [name, arguments] of a class in `MADE`
-    same     a container that both instances have, or that came before, by its number
+    same     number of a container that both instances have, or that occurred before
 
-Between instances also: the kinds of `containers.KINDS`, `const` (`NotImplemented`, `Ellipsis`), and what the two ends of a
-connection agree on (`remote.py`).
+Messages between instances also use the kinds of `containers.KINDS`, `const` (`NotImplemented`, `Ellipsis`), and the kinds that the
+two ends of a connection define (`remote.py`).
 
-Containers that can change are numbered as they come, each before what it holds, so that sharing, cycles and changes survive.
+Mutable containers are numbered in the order in which they occur, each before its content, so that sharing, cycles and changes are
+preserved.
 """
 
 from . import isolation
@@ -30,7 +31,7 @@ import typing  # noqa: E402
 
 from . import containers  # noqa: E402
 
-# Deeper values than this are told as their kind only.
+# Values nested deeper than this are sent as the name of their class only.
 DEPTH = 200
 
 SMALL = 1 << 63
@@ -42,7 +43,7 @@ def _reduced(value):
     return list(value.__reduce__()[1])
 
 
-# Standard classes that are made again on the other side: class -> its arguments.
+# Standard classes that the receiver constructs again: class -> function that gives the arguments.
 MADE = {
     fractions.Fraction: lambda value: [value.numerator, value.denominator],
     decimal.Decimal: lambda value: [str(value)],
@@ -57,7 +58,7 @@ _CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
 
 
 def is_flat(value):
-    """Whether a value travels as it is."""
+    """Whether a value is sent unchanged."""
     kind = type(value)
     if kind is int:
         return -SMALL <= value < SMALL
@@ -67,11 +68,11 @@ def is_flat(value):
 
 
 class TooLong(Exception):
-    """The value has more parts than may leave."""
+    """The value has more parts than may be sent."""
 
 
 class Packer:
-    """Writes values. `shared` are the containers the other instance has; without it only plain data is written as it is."""
+    """Writes values. `shared` is the table of containers that the other instance has; without it only plain data is written."""
 
     def __init__(self, export, room, shared=None):
         self.export = export
@@ -79,9 +80,9 @@ class Packer:
         self.shared = shared
         self.kinds = containers.PLAIN if shared is None else containers.KINDS
         self.next, self.step = (0, 1) if shared is None else (shared.next, 2)
-        # Containers are kept alive here: an identity may be used again only after its object is gone.
+        # Containers are kept alive here, because Python may reuse the identity of a freed object.
         self.containers, self.numbers = [], {}
-        # Numbers of all containers that were met.
+        # Numbers of all containers that have occurred.
         self.seen = set()
 
     def pack(self, value, depth=0):
@@ -117,7 +118,7 @@ class Packer:
         return self.export(self, value, depth)
 
     def made(self, name, arguments, depth):
-        """Something that is made again from arguments."""
+        """A value that the receiver constructs from arguments."""
         packed = [self.pack(argument, depth + 1) for argument in arguments]
         return {"$": "made", "v": [name, {"$": "tuple", "v": packed}]}
 
@@ -176,7 +177,7 @@ class Packer:
 
 
 def base_value(base, value):
-    """The builtin inside a value of a derived class, by the builtin's own methods."""
+    """The builtin value inside a value of a derived class, read with the builtin's own methods."""
     if base is int:
         return int.__add__(value, 0)
     if base is float:
@@ -191,7 +192,7 @@ def base_value(base, value):
 
 
 class Unpacker:
-    """Reads values. `reference` reads what is no data; `shared` finds containers of earlier messages."""
+    """Reads values. `reference` reads what is not plain data; `shared` is the table of containers of earlier messages."""
 
     def __init__(self, reference, shared=None, first=0):
         self.reference = reference
@@ -237,7 +238,7 @@ class Unpacker:
         return self.reference(self, packed)
 
     def container(self, kind, packed, container=None):
-        """A container that comes with its content; `container` is the one to fill where it is made already."""
+        """A container with its content. If `container` is given, it is filled instead of a new one."""
         container = kind.new(packed) if container is None else container
         self.containers[self.next] = (container, kind)
         self.seen.add(self.next)
@@ -249,7 +250,7 @@ class Unpacker:
         """Gives a container new content, which must be of its kind."""
         tag = packed["$"] if type(packed) is dict else None
         if tag != kind.tag:
-            raise ValueError(f"content of kind `{tag}` for a container of kind `{kind.tag}`")
+            raise ValueError(f"a container of kind `{kind.tag}` cannot have content of kind `{tag}`")
         kind.fill(self, container, packed)
 
     def _known(self, number):
@@ -260,9 +261,9 @@ class Unpacker:
 
 
 def standard(module, name):
-    """A thing of the standard library, from this instance's own copy."""
+    """An object of the standard library, from this instance's own copy."""
     if module.partition(".")[0] not in _LIBRARY:
-        raise ImportError(f"`{module}` is no module of the standard library")
+        raise ImportError(f"`{module}` is not a module of the standard library")
     thing = __import__(module, fromlist=["_"])
     for part in name.split(".") if name else ():
         thing = getattr(thing, part)
@@ -275,7 +276,7 @@ _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
 
 
 def standard_name(value):
-    """Module and name of a thing of the standard library that can be found again by them; `None` for others."""
+    """Module and name by which an object of the standard library can be found; `None` for others."""
     kind = type(value)
     if kind is types.ModuleType:
         name = getattr(value, "__name__", None)
@@ -302,6 +303,6 @@ def standard_name(value):
 
 
 def is_typing_form(thing):
-    """Whether a thing is what annotations are made of, as `typing.List`: it computes nothing."""
+    """Whether this is a `typing` form such as `typing.List`, which is used in annotations and runs no code."""
     return type(thing).__module__ == "typing" and not isinstance(thing, type) and getattr(typing, getattr(
         thing, "_name", None) or "", None) is thing

@@ -40,7 +40,7 @@ def up(handle):
         compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
         handle(messages.write({"op": "main"}))
-    # Programs find 64-bit Linux, whatever the size of a pointer here.
+    # Programs see 64-bit Linux, although pointers have 32 bits here.
     sys.maxsize = (1 << 63) - 1
     sys.platform = "linux"
     sys.set_int_max_str_digits(4300)

@@ -1,4 +1,4 @@
-"""Flags and locks of descriptors. There is one process, so locks are granted; flags cannot be changed."""
+"""Flags and locks of descriptors. There is only one process, so every lock succeeds; flags cannot be changed."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The group database: a group for each user of `pwd`."""
+"""The group database: one group for each user of `pwd`."""
 
 import pwd
 from collections import namedtuple

@@ -1,4 +1,4 @@
-"""The user database: the one user that programs run as, and root. Numbers and names are those of `driver/system.py`."""
+"""The user database: root, and the user that programs run as. Its number and name match those in `driver/system.py`."""
 
 from collections import namedtuple
 

@@ -1,4 +1,4 @@
-"""Editing of lines read from a terminal, of which there is none: programs import it for its effect on `input`."""
+"""Line editing for `input`. There is no terminal, so the functions do nothing."""
 
 
 def _nothing(*args):

@@ -1,4 +1,4 @@
-"""Limits and use of resources as Linux reports them: limits can be set and read, and the sandbox's own hold whatever they say."""
+"""Resource limits and usage as Linux reports them. Limits can be set and read but are not enforced; those of the sandbox apply."""
 
 import time
 from collections import namedtuple
@@ -22,7 +22,7 @@ _limits[RLIMIT_STACK] = (8 << 20, RLIM_INFINITY)
 _limits[RLIMIT_NOFILE] = (256, 256)
 _limits[RLIMIT_CORE] = (0, RLIM_INFINITY)
 
-# What an interpreter takes before a program has done anything, in KiB.
+# Memory of a native interpreter that has only started, in KiB.
 _MEMORY = 12_000
 
 

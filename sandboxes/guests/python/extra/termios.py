@@ -1,4 +1,4 @@
-"""Terminals, of which there is none: every call fails as it does for a pipe."""
+"""Terminal control. There is no terminal, so every call fails as it does for a pipe."""
 
 error = type("error", (Exception,), {"__module__": "termios"})
 

@@ -1,4 +1,4 @@
-//! What the tree of files is made of.
+//! The nodes of the tree of files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::NodeId;
 use crate::errno::Errno;
 
-/// What is opened under a name in `/dev`.
+/// A device in `/dev`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Stdin,
@@ -47,7 +47,7 @@ pub(crate) struct How {
     pub(crate) writes: bool,
 }
 
-/// What is known of a node. Times are nanoseconds of the guest's wall clock.
+/// Metadata of a node. Times are nanoseconds of the guest's wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) node: NodeId,
@@ -65,8 +65,8 @@ pub(super) enum Content {
     Device(Device),
 }
 
-/// Entries by name, and their names in the order of creation: a listing goes on after the last cookie it gave, whatever was
-/// removed meanwhile.
+/// Entries by name, and their names in the order of creation: a listing continues after its last cookie even if entries were
+/// removed in the meantime.
 #[derive(Default)]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
@@ -81,7 +81,7 @@ pub(super) struct Entry {
 
 pub(super) struct Node {
     pub(super) content: Content,
-    /// The folder it is in; its own number once it was removed, and in the root.
+    /// The folder that contains it; its own number for the root and for removed nodes.
     pub(super) parent: NodeId,
     pub(super) is_linked: bool,
     pub(super) opened: u32,

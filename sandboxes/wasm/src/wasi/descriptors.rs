@@ -8,10 +8,10 @@ use crate::errno::{Errno, SUCCESS};
 use crate::files::{Device, Kind, MAX_BYTES, Status};
 use crate::state::State;
 
-/// Bytes that one read gives of devices that never end.
+/// Most bytes that one read returns from devices that never end.
 const ENDLESS_READ: usize = 64 << 10;
 
-/// Work of each entry of a listing, beside a unit a byte.
+/// Work of each entry of a listing, in addition to one unit per byte.
 const ENTRY_WORK: u64 = 200;
 
 /// `fd_read` and `fd_write` among the rights of a descriptor.
@@ -79,7 +79,7 @@ fn buffers(data: &[u8], (list, count): (i32, i32)) -> Option<Vec<std::ops::Range
         .collect()
 }
 
-/// Reads into buffers until one is not filled; `at` leaves the descriptor's own place alone.
+/// Reads into buffers until one is not filled. With `at`, the descriptor's own position does not change.
 fn fd_read(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option<u64>, read: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if list.1.cast_unsigned() > MAX_LIST {
@@ -153,7 +153,7 @@ fn fd_write(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option
     store(&mut caller, written, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
 }
 
-/// The outer error ends the program, the inner one is told to it.
+/// The outer error ends the program, the inner one is returned to it.
 fn write_some(
     state: &mut State,
     fd: i32,
@@ -196,7 +196,7 @@ fn fd_close(mut caller: Caller<'_, State>, fd: i32) -> Result<i32> {
     Ok(answer(caller.data_mut().descriptors.close(fd)))
 }
 
-/// For calls that have nothing to do: nothing is ever written anywhere but to memory.
+/// For calls with no effect, such as `fd_sync`: files exist only in memory.
 fn is_open(mut caller: Caller<'_, State>, fd: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     Ok(answer(caller.data().descriptors.get(fd).map(|_| ())))
@@ -218,7 +218,7 @@ fn fd_allocate(mut caller: Caller<'_, State>, fd: i32, offset: i64, length: i64)
     }))
 }
 
-/// Lists a folder from a cookie on. The last entry is cut where the buffer ends: a full buffer tells the guest to ask again.
+/// Lists a folder from a cookie on. The last entry is cut at the end of the buffer: a full buffer tells the guest to call again.
 fn fd_readdir(mut caller: Caller<'_, State>, fd: i32, at: i32, length: i32, cookie: i64, used: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     let room = unsigned(length);
@@ -265,7 +265,7 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
     let mut stat = [0u8; 24];
     stat[0] = kind as u8;
     stat[2] = u8::from(known.appends);
-    // All rights but those the descriptor was opened without; each call decides by itself whether it works.
+    // All rights except those that the descriptor was opened without; each call checks for itself whether it is allowed.
     let mut rights = u64::MAX;
     if fd != PREOPENED && kind != Kind::Unknown {
         rights &= if known.reads { u64::MAX } else { !RIGHT_TO_READ };
@@ -281,7 +281,7 @@ fn fd_fdstat_set_flags(mut caller: Caller<'_, State>, fd: i32, flags: i32) -> Re
     Ok(answer(caller.data_mut().descriptors.get_mut(fd).map(|known| known.appends = flags & APPEND != 0)))
 }
 
-/// What is known of an open descriptor.
+/// Metadata of an open descriptor.
 fn status(state: &State, known: &Descriptor) -> std::result::Result<Status, Errno> {
     let stream = |kind, size| Status { node: 0, kind, links: 1, size, accessed: 0, modified: 0, changed: 0 };
     Ok(match known.target {
@@ -345,7 +345,7 @@ fn fd_filestat_set_times(
     })))
 }
 
-/// The times to set, from the flags: 1 and 4 take the times that are given, 2 and 8 the clock's.
+/// The times to set, by the flags: 1 and 4 select the given times, 2 and 8 the current time.
 pub(super) fn chosen_times(
     accessed: i64,
     modified: i64,
@@ -361,7 +361,7 @@ pub(super) fn chosen_times(
     Ok((choose(accessed, flags)?, choose(modified, flags >> 2)?))
 }
 
-/// The guest's one folder: a `prestat` of tag 0, and the length of `/`.
+/// The one preopened folder: a `prestat` with tag 0 and the length of `/`.
 fn fd_prestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if fd == PREOPENED { store(&mut caller, at, &[0, 0, 0, 0, 1, 0, 0, 0]) } else { Ok(Errno::BadDescriptor.number()) }

@@ -1,4 +1,4 @@
-//! Calls about paths: opening, making, removing, moving. Layouts are those of WASI preview 1.
+//! Calls about paths: open, create, remove, rename. Layouts are those of WASI preview 1.
 
 use wasmtime::{Caller, Linker, Result};
 
@@ -8,7 +8,7 @@ use crate::errno::Errno;
 use crate::files::{Files, How, MAX_PATH, NodeId};
 use crate::state::State;
 
-/// Work of a byte of a path: every second one may be a name to look up.
+/// Work of a byte of a path: every second byte may be a name to look up.
 const PATH_WORK: u64 = 64;
 
 pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
@@ -37,7 +37,7 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
     Ok(())
 }
 
-/// Copies a path out of the guest, and says what the guest's clock shows.
+/// Copies a path out of the guest; also returns the time of the guest's clock.
 fn path_and_time(
     caller: &mut Caller<'_, State>,
     at: i32,
@@ -54,7 +54,7 @@ fn path_and_time(
     Ok(path.map(|path| (path.to_vec(), now)).ok_or(Errno::Fault))
 }
 
-/// Does something to the tree of files that takes a path and gives nothing back.
+/// Performs an operation on the tree of files that takes a path and returns nothing.
 fn edit(
     mut caller: Caller<'_, State>,
     at: i32,

@@ -1,5 +1,5 @@
-/* `atan2` as glibc's wrapper of it is: an angle too small for a double is an
- * error in `errno`, which `cmath.phase` raises as an `OverflowError`. */
+/* `atan2` with the behaviour of glibc's wrapper: an angle too small for a
+ * double sets `errno`, which `cmath.phase` raises as an `OverflowError`. */
 #include <errno.h>
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* What the files of glibc's `sysdeps/ieee754/dbl-64` need of the rest of glibc.
  *
- * They are compiled as they are; this header and the short ones beside it stand
- * for glibc's internal headers of the same names. There is one rounding mode
- * here and no floating-point status, so what sets or restores those is empty,
- * and no symbol has a version or a second name. */
+ * This header and the short ones beside it replace glibc's internal headers of
+ * the same names. There is one rounding mode and no floating-point status in
+ * WebAssembly, so macros that set or restore those are empty, and no symbol has
+ * a version or an alias. */
 #ifndef ASSAY_LIBM_MATH_PRIVATE_H
 #define ASSAY_LIBM_MATH_PRIVATE_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #ifdef ASSAY_FUSED
-/* glibc's own switch: where it is defined, the tables and the error terms are those for fused operations. */
+/* glibc's own switch: with it, tables and error terms are those for fused operations. */
 #undef __FP_FAST_FMA
 #define __FP_FAST_FMA 1
 #endif
@@ -63,7 +63,7 @@
 #define __math_check_oflow assay_math_check_oflow
 #define __math_check_uflow assay_math_check_uflow
 
-/* Operations of the machine, which `-fno-builtin` would make calls. */
+/* Machine instructions, which `-fno-builtin` would turn into calls. */
 #define fabs __builtin_fabs
 #define sqrt __builtin_sqrt
 #define copysign __builtin_copysign
@@ -130,7 +130,7 @@ static inline double assay_double(uint64_t bits)
 #define SET_HIGH_WORD(x, high) ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)assay_bits(x)))
 #define SET_LOW_WORD(x, low) ((x) = assay_double((assay_bits(x) >> 32) << 32 | (uint32_t)(low)))
 
-/* glibc's `frexp` stores 0 for what is not finite; the C library here stores nothing then. */
+/* glibc's `frexp` stores 0 for a value that is not finite; that of wasi-libc stores nothing. */
 static inline double assay_frexp(double x, int *exponent)
 {
     *exponent = 0;
