@@ -140,6 +140,11 @@ impl Files {
         Ok(kept.len())
     }
 
+    /// Bytes of all files together.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Truncates a file, or extends it with zeros.
     pub(crate) fn resize(&mut self, node: NodeId, size: u64, now: u64) -> Result<(), Errno> {
         let others = self.bytes - self.node(node)?.bytes()?.len() as u64;

@@ -39,7 +39,9 @@ class Borrower(remote.Peer):
 
     def _class(self, kind):
         names = [str(name)[:100] for name in (kind.__name__, kind.__qualname__, kind.__module__)]
-        return {"$": "remote", "v": self.lend(kind), "names": names}
+        reference = {"$": "remote", "v": self.lend(kind), "names": names}
+        base = next((base.__name__ for base in values.BASES if issubclass(kind, base)), None)
+        return reference if base is None else reference | {"base": base}
 
     def reference_to_theirs(self, unpacker, packed):
         tag, number = packed["$"], packed["v"]

@@ -20,6 +20,7 @@ class Names:
     """Names and strings in all code objects of a test."""
 
     def __init__(self, codes):
+        self.codes = codes
         # Every name, attributes included.
         self.all = set()
         # Names loaded from the module or the builtins, and names set there.
@@ -63,6 +64,30 @@ class Names:
                 self._read(constant, module)
             elif type(constant) is str and len(constant) < 200:
                 self.strings.add(constant)
+
+
+def loaded_until(code, last):
+    """Names that code has loaded when it is at an offset, attributes included."""
+    names, extended = set(), 0
+    for index in range(0, min(last + 2, len(code.co_code)), 2):
+        operation, argument = code.co_code[index], code.co_code[index + 1] | extended
+        extended = argument << 8 if operation == _EXTENDED else 0
+        if operation in _LOADS:
+            names.add(code.co_names[argument >> _LOADS[operation]])
+        elif operation == _ATTRIBUTE:
+            names.add(code.co_names[argument >> 1])
+    return names
+
+
+def functions_of(codes):
+    """All code inside code objects, by name."""
+    found, left = {}, list(codes)
+    while left:
+        for constant in left.pop().co_consts:
+            if type(constant) is types.CodeType:
+                found.setdefault(constant.co_name, []).append(constant)
+                left.append(constant)
+    return found
 
 
 def imports_at(frame_code, index):

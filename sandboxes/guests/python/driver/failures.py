@@ -53,7 +53,9 @@ def packed(peer, error):
         args = error.args if own else error.__reduce__()[1]
         raised = {"class": packer.pack(kind), "args": [packer.pack(argument) for argument in args]}
     except Exception:
-        raised = {"class": packer.pack(RuntimeError), "args": []}
+        # The packer may have no room left.
+        packer = values.Packer(peer.export, 10_000, peer.nothing_shared())
+        raised = {"class": packer.pack(RuntimeError if own else kind), "args": [] if own else [str(error)[:1000]]}
     raised["thing"] = peer.lend(error) if own else peer.raised.add(error)
     raised |= peer.told_of(error)
     limit = limit_of(error)
@@ -66,7 +68,10 @@ def unpacked(peer, raised, method):
     """An exception of the other instance as one of this instance. `method` is the method of the request; only `__next__` and
     `__anext__` may end a loop."""
     if "same" in raised:
-        return peer.own_exception(raised["same"])
+        error = peer.own_exception(raised["same"])
+        if isinstance(error, (StopIteration, StopAsyncIteration)) and not peer.may_raise(type(error), method):
+            error = peer.refusal(RuntimeError(f"the program raised {type(error).__name__}"))
+        return error
     unpacker = values.Unpacker(peer.reference, peer.nothing_shared())
     kind = unpacker.unpack(raised["class"])
     if not (isinstance(kind, type) and issubclass(kind, BaseException) and peer.may_raise(kind, method)):
@@ -127,7 +132,7 @@ def _in_image(name):
 
 def exit_status(exit):
     code = exit.code
-    return code if type(code) is int else 0 if code is None else 1
+    return int(code) if isinstance(code, int) else 0 if code is None else 1
 
 
 def describe(error):
@@ -138,7 +143,7 @@ def describe(error):
         text = "".join(traceback.format_exception(type(error), error, own_trace(error.__traceback__), limit=-20))
     except Exception:
         text = type(error).__name__
-    return text[-4000:]
+    return text[-4000:].encode(errors="replace").decode()
 
 
 def is_driver(code):

@@ -39,6 +39,10 @@ class Judge(remote.Peer):
         self.used = False
         self.recorder = evidence.Recorder(self.shared)
         self.watch = None
+        # Plain values inside things of the program, by number.
+        self.insides = {}
+        # Classes that the test handed over, by number.
+        self.handed = set()
         # Classes whose description was sent to the program.
         self.described = set()
         # Token and memo of the deep copy that the program is making.
@@ -71,7 +75,7 @@ class Judge(remote.Peer):
 
     def _make(self, number, packed):
         if "names" in packed:
-            return suspicious.stand_in_class(self, number, *packed["names"])
+            return suspicious.stand_in_class(self, number, *packed["names"], packed.get("base"))
         if "class" not in packed:
             return suspicious.stand_in(self, number)
         kind = self.reference_to_theirs(None, packed["class"])
@@ -172,7 +176,10 @@ def judge(header, blobs):
     sys.modules[MODULE] = module
     names = bytecode.Names(codes)
     # The program's names come first, so that definitions of the test override them.
-    found = _theirs(names, trees)
+    try:
+        found = _theirs(names, trees)
+    except Exception as error:
+        return messages.write({"end": "raised", "message": f"names of the program cannot be read: {remote.describe(error)}"})
     granted = _granted(names, found)
     module.__dict__.update(found | granted, __builtins__=builtins)
     module.__dict__[evidence.NAME] = peer.recorder.compare
@@ -215,10 +222,28 @@ def _is_fault_of_text(error, names, found, granted):
     frame = _text_frame(error)
     if isinstance(error, ImportError) and frame is not None:
         return bytecode.imports_at(frame.tb_frame.f_code, frame.tb_lasti)
+    theirs = {name for name, value in found.items() if suspicious.is_remote(value)}
+    if theirs and (isinstance(error, SystemExit) or not theirs.isdisjoint(_met(error, names.codes))):
+        peer.used = True
     if peer.used or names.loaded - names.stored - found.keys() - granted.keys() - _BUILTINS:
         # The failure may be the result of something that the program lacks.
         return False
     return not (granted.keys() & set(frame.tb_frame.f_code.co_names if frame is not None else ()))
+
+
+def _met(error, codes):
+    """Names that the test may have loaded before it failed: in the code on the way to the failure and in what that code names."""
+    met, trace = set(), error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in FILES:
+            met |= bytecode.loaded_until(trace.tb_frame.f_code, trace.tb_lasti)
+        trace = trace.tb_next
+    functions, left = bytecode.functions_of(codes), list(met)
+    while left:
+        for code in functions.pop(left.pop(), ()):
+            left += set(code.co_names) - met
+            met.update(code.co_names)
+    return met
 
 
 def _is_missing(error, names, found):
@@ -303,9 +328,15 @@ _TYPING = frozenset(typing.__all__)
 def _tested_builtin(trees, found):
     """The one function with the name of a builtin that the test tests: the innermost that it calls, if it uses no other name of
     the program. All other builtins remain those of this instance."""
-    calls = []
+    calls, kept = [], set()
 
     def walk(node, depth):
+        # Bases of the test's classes and what it catches are not what it tests.
+        parts = getattr(node, "bases", ())
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            parts = [node.type]
+        for part in parts:
+            kept.update(name.id for name in ast.walk(part) if isinstance(name, ast.Name))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in found:
             calls.append((depth, node.func.id))
         for child in ast.iter_child_nodes(node):
@@ -315,9 +346,10 @@ def _tested_builtin(trees, found):
         walk(tree, 0)
     if not all(hasattr(builtins, name) for name in found):
         return None
+    calls = [call for call in calls if call[1] not in kept]
     if calls:
         return max(calls)[1]
-    return next(iter(found)) if len(found) == 1 else None
+    return next(iter(found)) if len(found) == 1 and kept.isdisjoint(found) else None
 
 
 def _exception_text(self):

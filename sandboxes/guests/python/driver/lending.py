@@ -14,6 +14,7 @@ import dataclasses  # noqa: E402
 import enum  # noqa: E402
 import functools  # noqa: E402
 import inspect  # noqa: E402
+import string  # noqa: E402
 import types  # noqa: E402
 import typing  # noqa: E402
 import unittest  # noqa: E402
@@ -33,6 +34,7 @@ _RUNNING = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _RUNNING_METHODS = frozenset("send throw close asend athrow aclose".split())
 # Attributes of the library's classes that lead to code or change what a class is.
 _CLOSED_NAMES = frozenset("mro register".split())
+_MOCK_SETTERS = frozenset("configure_mock attach_mock mock_add_spec reset_mock".split())
 _MOCK = frozenset(name for name in dir(unittest.mock.MagicMock()) + dir(unittest.mock.AsyncMock()) if name[0] != "_")
 
 # Modules with abstract classes from which a stand-in may derive: these have no data.
@@ -49,7 +51,9 @@ def export(peer, packer, value, depth):
     if name is not None:
         return {"$": "stdlib", "v": name}
     if isinstance(value, type):
-        return _class(peer, packer, value, depth)
+        reference = _class(peer, packer, value, depth)
+        peer.handed.add(reference["v"])
+        return reference
     if kind is types.FunctionType:
         return _function(peer, value)
     if kind is types.MethodType or kind is types.BuiltinMethodType and not inspect.ismodule(value.__self__):
@@ -248,6 +252,9 @@ def do(peer, target, method, args, kwargs):
     if method == "new":
         return tuple.__new__(target, args[0]) if _is_record(target) else target(*args)
     if method == "derive" and isinstance(target, type):
+        if not _is_of_text(target) or peer.numbers.get(id(target)) not in peer.handed:
+            # The program took the class of an object: no test asks for that.
+            raise TypeError(f"type '{target.__name__}' is not an acceptable base type")
         raise peer.unsupported(f"deriving from `{target.__name__}`, a class of the test,")
     if method in ("__call__", "run", "__copy__"):
         return operations.METHODS[method](target, *args, **kwargs)
@@ -277,7 +284,20 @@ def _attribute(target, name):
     if issubclass(kind, (unittest.TestCase, unittest.TestResult)) and hasattr(unittest.TestCase, name):
         # These report the result of a test.
         raise _no_attribute(target, name)
-    return getattr(target, name)
+    if issubclass(kind, unittest.mock.NonCallableMock) and name in _MOCK_SETTERS:
+        raise _no_attribute(target, name)
+    found = getattr(target, name)
+    if issubclass(kind, string.Formatter) or _formats(found):
+        # Formats can follow attributes of what they format, up to the test's own code.
+        raise _no_attribute(target, name)
+    return found
+
+
+def _formats(method):
+    """Whether something is `str.format` or `str.format_map`, bound or not."""
+    owner = getattr(method, "__self__", None)
+    named = getattr(method, "__name__", None) in ("format", "format_map")
+    return method in (str.format, str.format_map) or named and type(method) is types.BuiltinMethodType and isinstance(owner, str)
 
 
 def _no_attribute(target, name):

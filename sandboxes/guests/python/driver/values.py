@@ -36,6 +36,9 @@ DEPTH = 200
 
 SMALL = 1 << 63
 
+# Builtin classes of plain values, each before those it derives from.
+BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+
 _finite = math.isfinite
 
 
@@ -138,7 +141,7 @@ class Packer:
 
     def plain(self, value, depth=0):
         """A value of a class derived from a builtin one, as that builtin; `None` where there is none."""
-        for base in (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset):
+        for base in BASES:
             if isinstance(value, base):
                 return self.pack(base_value(base, value), depth + 1)
         return None
