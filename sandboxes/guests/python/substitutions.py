@@ -367,7 +367,7 @@ REFUSALS = (
     ),
     Substitution(
         "cpython/Lib/multiprocessing/synchronize.py",
-        "it is imported again below, where its absence is told",
+        "it is imported again below, where a missing module is reported",
         "import tempfile\nimport _multiprocessing\n",
         "import tempfile\n",
     ),

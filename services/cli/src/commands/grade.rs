@@ -141,7 +141,7 @@ fn unread(line: &Unread) -> Value {
     })
 }
 
-/// Where and why a line is no item.
+/// Where and why a line is not a valid item.
 fn message(Unread { line, problem, .. }: &Unread) -> String {
     match problem.pointer.as_deref() {
         Some("") | None => format!("line {line}: {}", problem.message),
